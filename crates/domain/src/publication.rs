@@ -40,6 +40,10 @@ pub struct CommentBody {
     /// them speaks (E7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
+    /// Set while the comment shows something unfinished: what it becomes if the job is stopped
+    /// before it publishes the slot again (E4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closing: Option<String>,
 }
 
 /// Which run a first comment belongs to (E7).

@@ -1,0 +1,277 @@
+//! PostgreSQL: a few connections, each used by one blocking operation at a time.
+//!
+//! Transactions are `READ COMMITTED`; what must not interleave names the same key to
+//! [`Db::lock`](super::Db::lock). A deadlock or a failed serialisation is repeated here, nowhere else.
+
+use std::collections::HashMap;
+use std::error::Error as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use domain::{Clock, Time};
+use postgres::error::SqlState;
+use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use postgres::{Client, Config, Statement, Transaction};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::{Cell, Db, Dialect, Row, Value};
+use crate::error::Error;
+use crate::text;
+
+pub const DIALECT: Dialect = Dialect {
+    identity: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    bytes: "BYTEA",
+    any: "= ANY($)",
+    parameter: "$",
+};
+
+/// The channel on which a commit wakes other processes (J2).
+pub const CHANNEL: &str = "patchwright";
+
+/// How often a transaction that lost a race is repeated.
+const RACES: u32 = 8;
+
+/// Where the time comes from.
+#[derive(Clone, Debug)]
+pub enum Times {
+    /// The server's clock: the one that all processes of a fleet share.
+    Server,
+    Given(Arc<dyn Clock>),
+}
+
+/// Connections to one database.
+pub struct Postgres {
+    config: Config,
+    tls: MakeRustlsConnect,
+    idle: Mutex<Vec<Connection>>,
+    times: Times,
+    commits: AtomicU64,
+}
+
+/// A connection and the statements that it knows already.
+struct Connection {
+    client: Client,
+    statements: HashMap<String, Statement>,
+}
+
+impl std::fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Postgres").finish_non_exhaustive()
+    }
+}
+
+impl Postgres {
+    /// Prepares connections; the first one is made by the first operation.
+    pub fn new(url: &str, schema: Option<&str>, times: Times) -> Result<Self, Error> {
+        // The parser's own message may repeat the URL, and with it the password.
+        let mut config: Config =
+            url.parse().map_err(|_| Error::Open("DATABASE_URL is not a PostgreSQL address".to_owned()))?;
+        config.application_name("patchwright").connect_timeout(Duration::from_secs(10));
+        config.keepalives_idle(Duration::from_secs(30));
+        if let Some(schema) = schema {
+            config.options(&format!("-c search_path={schema}"));
+        }
+        Ok(Self { config, tls: tls(), idle: Mutex::new(Vec::new()), times, commits: AtomicU64::new(0) })
+    }
+
+    /// Opens one more connection.
+    pub fn connect(&self) -> Result<Client, Error> {
+        let mut client = self.config.connect(self.tls.clone()).map_err(|error| refused(&error))?;
+        client
+            .batch_execute("SET synchronous_commit=on; SET lock_timeout='30s'; SET statement_timeout='60s'")
+            .map_err(|error| refused(&error))?;
+        Ok(client)
+    }
+
+    /// Runs an operation as one transaction on the calling thread.
+    pub fn write<T>(&self, mut work: impl FnMut(&mut dyn Db) -> Result<T, Error>) -> Result<T, Error> {
+        let mut race = 0;
+        loop {
+            let mut connection = self.take()?;
+            let result = self.transact(&mut connection, &mut work);
+            if !connection.client.is_closed() {
+                self.idle.lock().map_err(|_| Error::Stopped)?.push(connection);
+            }
+            match result {
+                Err(Error::Busy) if race < RACES => race += 1,
+                result => return result,
+            }
+        }
+    }
+
+    fn take(&self) -> Result<Connection, Error> {
+        loop {
+            let idle = self.idle.lock().map_err(|_| Error::Stopped)?.pop();
+            match idle {
+                Some(connection) if connection.client.is_closed() => {}
+                Some(connection) => return Ok(connection),
+                None => return Ok(Connection { client: self.connect()?, statements: HashMap::new() }),
+            }
+        }
+    }
+
+    fn transact<T>(
+        &self,
+        connection: &mut Connection,
+        work: &mut impl FnMut(&mut dyn Db) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let transaction = connection.client.transaction().map_err(|error| refused(&error))?;
+        let statements = &mut connection.statements;
+        let mut db = Session { transaction, statements, times: &self.times, woken: false };
+        let value = work(&mut db)?;
+        if db.woken {
+            db.execute("SELECT pg_notify($1, '')", &[Value::from(CHANNEL)])?;
+        }
+        db.transaction.commit().map_err(|error| refused(&error))?;
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(value)
+    }
+
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+}
+
+/// Trusts the system's certificates; whether TLS is used at all is the address's `sslmode`.
+fn tls() -> MakeRustlsConnect {
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in rustls_native_certs::load_native_certs().certs {
+        // A root that rustls cannot read is one that it will not trust.
+        drop(roots.add(certificate));
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    #[expect(clippy::expect_used, reason = "the provider's own default versions are always valid")]
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("default protocol versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    MakeRustlsConnect::new(config)
+}
+
+struct Session<'a> {
+    transaction: Transaction<'a>,
+    statements: &'a mut HashMap<String, Statement>,
+    times: &'a Times,
+    woken: bool,
+}
+
+impl Session<'_> {
+    /// Returns the prepared statement of a text; each connection prepares a text once.
+    fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+        if let Some(known) = self.statements.get(sql) {
+            return Ok(known.clone());
+        }
+        let statement =
+            self.transaction.prepare(&DIALECT.translate(sql)).map_err(|error| refused(&error))?;
+        self.statements.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+}
+
+impl Db for Session<'_> {
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, Error> {
+        let statement = self.prepare(sql)?;
+        self.transaction.execute(&statement, &parameters(values)).map_err(|error| refused(&error))
+    }
+
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
+        let statement = self.prepare(sql)?;
+        let rows = self.transaction.query(&statement, &parameters(values)).map_err(|error| refused(&error))?;
+        rows.iter().map(read_row).collect()
+    }
+
+    fn now(&mut self) -> Result<Time, Error> {
+        match self.times {
+            Times::Given(clock) => Ok(clock.now()),
+            Times::Server => {
+                let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+                let mut row = self.find(sql, &[])?.ok_or(Error::Absent("time"))?;
+                row.time()
+            }
+        }
+    }
+
+    fn lock(&mut self, key: &str) -> Result<(), Error> {
+        self.query("SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended($1, 0))) AS held", &[
+            Value::from(key),
+        ])?;
+        Ok(())
+    }
+
+    fn wake(&mut self) {
+        self.woken = true;
+    }
+}
+
+fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+fn read_row(row: &postgres::Row) -> Result<Row, Error> {
+    let mut cells = Vec::with_capacity(row.len());
+    for (at, column) in row.columns().iter().enumerate() {
+        let broken = |error: postgres::Error| Error::Corrupt { what: "column", why: error.to_string() };
+        let cell = match *column.type_() {
+            Type::INT8 => row.try_get::<_, Option<i64>>(at).map_err(broken)?.map(Cell::Int),
+            Type::INT4 => {
+                row.try_get::<_, Option<i32>>(at).map_err(broken)?.map(|value| Cell::Int(i64::from(value)))
+            }
+            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(at).map_err(broken)?.map(Cell::Bytes),
+            Type::VOID => None,
+            _ => row
+                .try_get::<_, Option<String>>(at)
+                .map_err(broken)?
+                .map(|value| Cell::Text(text::unescape(value))),
+        };
+        cells.push(cell.unwrap_or(Cell::Null));
+    }
+    Ok(Row::new(cells))
+}
+
+impl ToSql for Value {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut bytes::BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Self::Int(Some(value)) if *ty == Type::INT4 => i32::try_from(*value)?.to_sql(ty, out),
+            Self::Int(Some(value)) => value.to_sql(ty, out),
+            Self::Int(None) | Self::Text(None) => Ok(IsNull::Yes),
+            Self::Text(Some(value)) => text::escape(value).as_ref().to_sql(ty, out),
+            Self::Bytes(value) => value.to_sql(ty, out),
+            Self::Texts(values) => {
+                let escaped: Vec<_> = values.iter().map(|value| text::escape(value)).collect();
+                let escaped: Vec<&str> = escaped.iter().map(AsRef::as_ref).collect();
+                escaped.to_sql(ty, out)
+            }
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+fn refused(error: &postgres::Error) -> Error {
+    let Some(code) = error.code() else {
+        let why = error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+        return Error::Unreachable(why);
+    };
+    if *code == SqlState::T_R_DEADLOCK_DETECTED || *code == SqlState::T_R_SERIALIZATION_FAILURE {
+        return Error::Busy;
+    }
+    if *code == SqlState::LOCK_NOT_AVAILABLE {
+        return Error::Busy;
+    }
+    let words = error.as_db_error().map_or_else(|| error.to_string(), |db| db.message().to_owned());
+    // Class 08 is the connection, 57P the server going down, 53 its resources.
+    if code.code().starts_with("08") || code.code().starts_with("57P") || code.code().starts_with("53") {
+        return Error::Unreachable(words);
+    }
+    Error::Refused(words)
+}

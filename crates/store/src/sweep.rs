@@ -1,0 +1,147 @@
+//! What must happen although nobody asks: leases that ran out, memory that nobody needs any more.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use domain::job::State;
+use domain::{JobId, Time};
+
+use crate::claim::find;
+use crate::db::Db;
+use crate::error::Error;
+use crate::journal::note;
+use crate::lane::settle_front;
+use crate::owner::Owner;
+use crate::settle::{Apology, Counted, Patience, close_attempt, end, failed_attempt, release};
+use crate::values;
+
+/// Ends the leases that ran out, and puts their jobs back. Returns how many.
+pub fn expired(db: &mut dyn Db, patience: &Patience, apology: Apology<'_>) -> Result<usize, Error> {
+    let now = db.now()?;
+    let rows = db.query(
+        "SELECT id FROM jobs WHERE state = 'running' AND lease_until < $1 ORDER BY seq LIMIT 200",
+        &values![now],
+    )?;
+    let ids: Vec<JobId> =
+        rows.into_iter().map(|mut row| row.text().map(JobId)).collect::<Result<_, Error>>()?;
+    for id in &ids {
+        died(db, id, now, patience, apology)?;
+    }
+    Ok(ids.len())
+}
+
+/// Takes back, at start, the leases of processes on this host that are known to be dead (J2).
+/// Returns how many jobs and lanes were freed.
+pub fn take_back(db: &mut dyn Db, patience: &Patience, apology: Apology<'_>) -> Result<usize, Error> {
+    let now = db.now()?;
+    let mut dead = BTreeSet::new();
+    let rows = db.query(
+        "SELECT DISTINCT lease_owner FROM jobs WHERE state = 'running' AND lease_owner IS NOT NULL
+         UNION SELECT DISTINCT lease_owner FROM lanes WHERE lease_owner IS NOT NULL",
+        &[],
+    )?;
+    for mut row in rows {
+        let name = row.text()?;
+        if Owner::parse(&name).is_some_and(|owner| owner.is_known_dead()) {
+            dead.insert(name);
+        }
+    }
+    let mut freed = 0;
+    for name in dead {
+        let rows = db.query("SELECT id FROM jobs WHERE state = 'running' AND lease_owner = $1", &values![&name])?;
+        for mut row in rows {
+            died(db, &JobId(row.text()?), now, patience, apology)?;
+            freed += 1;
+        }
+        freed += usize::try_from(
+            db.execute("UPDATE lanes SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = $1", &values![
+                &name
+            ])?,
+        )
+        .unwrap_or(0);
+    }
+    if freed > 0 {
+        db.wake();
+    }
+    Ok(freed)
+}
+
+/// Forgets what has lost its use: expired keys, old finished jobs with all that belongs to them,
+/// budgets of past days. What a job left on the forge (receipts) is never forgotten.
+pub fn forget(db: &mut dyn Db, retention: Duration) -> Result<usize, Error> {
+    let now = db.now()?;
+    db.execute("DELETE FROM taken WHERE until IS NOT NULL AND until < $1", &values![now])?;
+    db.execute("DELETE FROM budgets WHERE day < $1", &values![domain::budget::day(now) - 1])?;
+    let rows = db.query(
+        "SELECT id FROM jobs j WHERE state NOT IN ('queued', 'running') AND updated_at < $1
+           AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.job_id = j.id AND o.state IN ('waiting', 'trying'))
+         ORDER BY updated_at LIMIT 500",
+        &values![now - retention],
+    )?;
+    let mut forgotten = 0;
+    for mut row in rows {
+        let id = row.text()?;
+        for sql in [
+            "DELETE FROM deliveries WHERE job_id = $1",
+            "DELETE FROM attempts WHERE job_id = $1",
+            "DELETE FROM checkpoints WHERE job_id = $1",
+            "DELETE FROM journal WHERE job_id = $1",
+            "DELETE FROM records WHERE job_id = $1",
+            "DELETE FROM outbox WHERE job_id = $1",
+            "DELETE FROM artifacts WHERE job_id = $1",
+            "DELETE FROM jobs WHERE id = $1",
+        ] {
+            db.execute(sql, &values![&id])?;
+        }
+        forgotten += 1;
+    }
+    Ok(forgotten)
+}
+
+/// Returns the next moment at which something becomes due by itself.
+pub fn next_due(db: &mut dyn Db) -> Result<Option<Time>, Error> {
+    let row = db.find(
+        "SELECT min(at) FROM (
+           SELECT min(run_at) AS at FROM jobs WHERE front = 1 AND state = 'queued'
+           UNION ALL SELECT min(lease_until) FROM jobs WHERE state = 'running'
+           UNION ALL SELECT min(CASE WHEN lease_owner IS NULL THEN next_at ELSE lease_until END) FROM lanes
+           UNION ALL SELECT min(until) FROM breakers
+         ) AS due",
+        &[],
+    )?;
+    Ok(row.map(|mut row| row.maybe_time()).transpose()?.flatten())
+}
+
+/// A job's process died: the attempt counts, and the next one runs alone (J7).
+fn died(
+    db: &mut dyn Db,
+    id: &JobId,
+    now: Time,
+    patience: &Patience,
+    apology: Apology<'_>,
+) -> Result<(), Error> {
+    let Some(found) = find(db, id)? else { return Ok(()) };
+    db.lock(&found.lane.0)?;
+    // Read again under the lock: its owner may have settled it meanwhile.
+    let Some(job) = find(db, id)? else { return Ok(()) };
+    if job.state != State::Running {
+        return Ok(());
+    }
+    let mut row = db
+        .find("SELECT lease_token, stop FROM jobs WHERE id = $1", &values![&id.0])?
+        .ok_or(Error::Absent("job"))?;
+    let (token, stop) = (row.int()?, row.maybe_text()?);
+    let error = "the process that ran it died or lost its lease";
+    close_attempt(db, id, token, "died", Some(error), now)?;
+    note(db, id, &failed_attempt(&job, error, Counted::Yes), now)?;
+    if let Some(stop) = stop {
+        let state = if stop == "superseded" { State::Superseded } else { State::Cancelled };
+        return end(db, &job, state, Some("stopped on request"), &[], now);
+    }
+    if job.attempt >= patience.attempts {
+        return end(db, &job, State::Dead, Some(error), &apology(&job), now);
+    }
+    release(db, &job, now, job.attempt, Some(error))?;
+    db.execute("UPDATE jobs SET alone = 1 WHERE id = $1", &values![&id.0])?;
+    settle_front(db, &job.lane.0)
+}
