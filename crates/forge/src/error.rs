@@ -49,11 +49,14 @@ impl Error {
     pub fn retry(&self) -> Retry {
         match self {
             Self::Limited { until } => Retry::After(*until),
-            Self::Unreachable { .. } | Self::Lost { .. } | Self::Conflict { .. } | Self::Garbled { .. } => {
-                Retry::Backoff
-            }
+            Self::Unreachable { .. }
+            | Self::Lost { .. }
+            | Self::Conflict { .. }
+            | Self::Garbled { .. } => Retry::Backoff,
             Self::Unauthenticated { .. } => Retry::Backoff,
-            Self::Gone { .. } | Self::Forbidden { .. } | Self::TooLong | Self::Refused { .. } => Retry::Never,
+            Self::Gone { .. } | Self::Forbidden { .. } | Self::TooLong | Self::Refused { .. } => {
+                Retry::Never
+            }
         }
     }
 
@@ -62,7 +65,10 @@ impl Error {
     pub fn is_outage(&self) -> bool {
         matches!(
             self,
-            Self::Limited { .. } | Self::Unreachable { .. } | Self::Lost { .. } | Self::Unauthenticated { .. }
+            Self::Limited { .. }
+                | Self::Unreachable { .. }
+                | Self::Lost { .. }
+                | Self::Unauthenticated { .. }
         )
     }
 
