@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use report::Flavour;
 use serde::{Deserialize, Serialize};
 
 /// A kind of forge. Forgejo is Gitea with another accent: its decoder and adapter are the same.
@@ -24,6 +25,17 @@ impl Host {
             Self::GitCode => "gitcode",
             Self::Gitea => "gitea",
             Self::Local => "local",
+        }
+    }
+
+    /// Returns the accent of Markdown that is written for it.
+    pub fn flavour(self) -> Flavour {
+        match self {
+            Self::GitHub => Flavour::GitHub,
+            Self::GitLab => Flavour::GitLab,
+            Self::GitCode => Flavour::GitCode,
+            Self::Gitea => Flavour::Gitea,
+            Self::Local => Flavour::Plain,
         }
     }
 }

@@ -7,15 +7,18 @@
 //! **Invariant.** No host's JSON leaves its `wire` or `webhook` module. Nothing here runs git.
 
 pub mod error;
-pub mod github;
 pub mod gitcode;
 pub mod gitea;
+pub mod github;
 pub mod gitlab;
 pub mod host;
 pub mod http;
 pub mod local;
 pub mod ours;
 pub mod port;
+#[cfg(test)]
+mod rig;
+mod slot;
 pub mod webhook;
 
 pub use error::{Error, Retry};

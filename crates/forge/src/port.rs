@@ -36,7 +36,11 @@ pub trait Read: Send + Sync {
 pub trait Write: Send + Sync {
     /// Sends a publication. With the receipt of an earlier one in the same slot it edits in place,
     /// and only if what stands there is ours and older (E6).
-    async fn send(&self, publication: &Publication, earlier: Option<&Receipt>) -> Result<Receipt, Error>;
+    async fn send(
+        &self,
+        publication: &Publication,
+        earlier: Option<&Receipt>,
+    ) -> Result<Receipt, Error>;
 
     /// Looks for a comment of ours in the slot: all pages, oldest first, from no cache (E2). If it
     /// stands there more than once, the copies are removed and the lowest id stays.
@@ -44,7 +48,12 @@ pub trait Write: Send + Sync {
 
     /// After the first comment of a run was created: settles which deployment speaks (E7). Looks
     /// until our own comment is listed; the lowest id wins; the loser removes its own.
-    async fn settle_claim(&self, subject: &Subject, slot: &Slot, own: &Receipt) -> Result<Receipt, Error>;
+    async fn settle_claim(
+        &self,
+        subject: &Subject,
+        slot: &Slot,
+        own: &Receipt,
+    ) -> Result<Receipt, Error>;
 }
 
 /// A text on the forge: a comment, or the opening of an issue or change.
@@ -67,12 +76,16 @@ pub struct Said {
 pub enum Look {
     Found {
         receipt: Receipt,
-        /// Whether its marker has a right MAC. Without, it only stops a second post (E1).
+        /// Whether its marker has a right MAC. Without, nothing in it counts and its revision is 0;
+        /// sending with this receipt takes the slot over once the claim in it has expired, and
+        /// yields before (E1).
         authentic: bool,
     },
     Absent,
     /// An error, a cap, or pages that moved while they were read: neither found nor absent.
-    Unknown { why: String },
+    Unknown {
+        why: String,
+    },
 }
 
 /// What an actor may do on a repository.
