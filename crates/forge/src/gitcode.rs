@@ -1,1 +1,3 @@
-//! gitcode
+//! GitCode (and its twin AtomGit): so far what it sends to us.
+
+pub mod webhook;

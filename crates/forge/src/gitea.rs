@@ -1,1 +1,3 @@
-//! gitea
+//! Gitea and Forgejo: so far what they send to us.
+
+pub mod webhook;

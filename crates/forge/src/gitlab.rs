@@ -1,1 +1,3 @@
-//! gitlab
+//! GitLab, of gitlab.com and self-managed: so far what it sends to us.
+
+pub mod webhook;
