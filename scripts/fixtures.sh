@@ -1,0 +1,56 @@
+#!/bin/sh
+# Fetches the payloads that others published and the tests of the webhooks read, into
+# target/fixtures/{github,gitlab}. They are pinned by version and checksum, and fetched once.
+set -eu
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+fixtures="$root/target/fixtures"
+
+github_version=7.6.1
+github_sha256=89e6cb1c6345d32e3dd775617fa54effbdc26c859e514898d7728e95e9738280
+gitlab_version=v1.46.0
+gitlab_sum='h1:YxBWFZIFYKcGESCb9fpkwzouo+apyB9pr/XTWzNoL24='
+
+stop() {
+    echo "fixtures: $1" >&2
+    exit 3
+}
+
+# Whether folder $1 holds version $2.
+holds() {
+    [ "$(cat "$fixtures/$1/.version" 2>/dev/null)" = "$2" ] && echo "fixtures: $1 $2 is there"
+}
+
+# Puts the folder $1 of version $2 into its place, whole.
+settle() {
+    chmod -R u+w "$1"
+    echo "$2" >"$1/.version"
+    rm -rf "${fixtures:?}/$1"
+    mv "$1" "$fixtures/$1"
+}
+
+mkdir -p "$fixtures"
+staging=$(mktemp -d "$fixtures/.staging.XXXXXX")
+trap 'rm -rf "$staging"' EXIT
+cd "$staging"
+
+if ! holds github "$github_version"; then
+    echo "fixtures: fetching @octokit/webhooks-examples $github_version"
+    command -v npm >/dev/null || stop "npm is needed for GitHub's example payloads"
+    archive=$(npm pack --silent "@octokit/webhooks-examples@$github_version")
+    echo "$github_sha256  $archive" | sha256sum --check --quiet || stop "the npm package has another checksum"
+    mkdir github
+    tar -xzf "$archive" -C github --strip-components 1
+    settle github "$github_version"
+fi
+
+if ! holds gitlab "$gitlab_version"; then
+    echo "fixtures: fetching gitlab.com/gitlab-org/api/client-go $gitlab_version"
+    command -v go >/dev/null || stop "go is needed for GitLab's example payloads"
+    go mod download -json "gitlab.com/gitlab-org/api/client-go@$gitlab_version" >module.json
+    grep -qF "\"Sum\": \"$gitlab_sum\"" module.json || stop "the Go module has another checksum"
+    module=$(sed -n 's/^[[:space:]]*"Dir": "\(.*\)",$/\1/p' module.json)
+    mkdir gitlab
+    cp "$module"/testdata/webhooks/*.json gitlab/
+    settle gitlab "$gitlab_version"
+fi
