@@ -30,13 +30,21 @@ pub struct Breaker {
 }
 
 /// Opens the breaker, until a moment that the endpoint named or for a growing, jittered pause.
-pub fn open(db: &mut dyn Db, endpoint: &str, reason: &str, until: Option<Time>, now: Time) -> Result<Time, Error> {
-    let known = db.find("SELECT failures, since FROM breakers WHERE endpoint = $1", &values![endpoint])?;
+pub fn open(
+    db: &mut dyn Db,
+    endpoint: &str,
+    reason: &str,
+    until: Option<Time>,
+    now: Time,
+) -> Result<Time, Error> {
+    let known =
+        db.find("SELECT failures, since FROM breakers WHERE endpoint = $1", &values![endpoint])?;
     let (failures, since) = match known {
         Some(mut row) => (row.int()? + 1, row.time()?),
         None => (1, now),
     };
-    let pause = FIRST * 2u32.saturating_pow(u32::try_from(failures - 1).unwrap_or(u32::MAX).min(10));
+    let pause =
+        FIRST * 2u32.saturating_pow(u32::try_from(failures - 1).unwrap_or(u32::MAX).min(10));
     let until = match until {
         Some(until) => until + jitter(Duration::from_secs(2))?,
         None => now + pause.min(LONGEST) + jitter(pause.min(LONGEST) / 4)?,
@@ -52,11 +60,10 @@ pub fn open(db: &mut dyn Db, endpoint: &str, reason: &str, until: Option<Time>, 
 
 /// Lets the caller through as the probe of a breaker whose time has passed.
 pub fn probe(db: &mut dyn Db, endpoint: &str, now: Time) -> Result<(), Error> {
-    db.execute("UPDATE breakers SET until = $2 WHERE endpoint = $1 AND until <= $3", &values![
-        endpoint,
-        now + PROBE,
-        now
-    ])?;
+    db.execute(
+        "UPDATE breakers SET until = $2 WHERE endpoint = $1 AND until <= $3",
+        &values![endpoint, now + PROBE, now],
+    )?;
     Ok(())
 }
 
@@ -70,10 +77,16 @@ pub fn close(db: &mut dyn Db, endpoint: &str) -> Result<(), Error> {
 
 /// Lists what is away.
 pub fn list(db: &mut dyn Db) -> Result<Vec<Breaker>, Error> {
-    let rows = db.query("SELECT endpoint, reason, since, until FROM breakers ORDER BY endpoint", &[])?;
+    let rows =
+        db.query("SELECT endpoint, reason, since, until FROM breakers ORDER BY endpoint", &[])?;
     rows.into_iter()
         .map(|mut row| {
-            Ok(Breaker { endpoint: row.text()?, reason: row.text()?, since: row.time()?, until: row.time()? })
+            Ok(Breaker {
+                endpoint: row.text()?,
+                reason: row.text()?,
+                since: row.time()?,
+                until: row.time()?,
+            })
         })
         .collect()
 }
@@ -81,6 +94,7 @@ pub fn list(db: &mut dyn Db) -> Result<Vec<Breaker>, Error> {
 /// Returns a random part of `most`, so that a fleet does not come back as one.
 fn jitter(most: Duration) -> Result<Duration, Error> {
     let mut random = [0u8; 2];
-    getrandom::fill(&mut random).map_err(|error| Error::Refused(format!("no randomness: {error}")))?;
+    getrandom::fill(&mut random)
+        .map_err(|error| Error::Refused(format!("no randomness: {error}")))?;
     Ok(most * u32::from(u16::from_le_bytes(random)) / u32::from(u16::MAX))
 }

@@ -66,7 +66,12 @@ pub fn claim(db: &mut dyn Db, hands: &Hands) -> Result<Claim, Error> {
 }
 
 /// Finds the repository whose turn it is, and its oldest ready job of the class.
-fn next(db: &mut dyn Db, class: Priority, hands: &Hands, now: Time) -> Result<Option<JobId>, Error> {
+fn next(
+    db: &mut dyn Db,
+    class: Priority,
+    hands: &Hands,
+    now: Time,
+) -> Result<Option<JobId>, Error> {
     // Answers are never held back by the cap: they are short, and somebody waits.
     let cap = match class {
         Priority::Talk => i64::MAX,
@@ -116,7 +121,10 @@ fn begin(db: &mut dyn Db, id: &JobId, hands: &Hands, now: Time) -> Result<Claim,
     if taken == 0 {
         return Ok(Claim::Nothing);
     }
-    db.execute("UPDATE repos SET turn = (SELECT max(turn) + 1 FROM repos) WHERE id = $1", &values![&repo])?;
+    db.execute(
+        "UPDATE repos SET turn = (SELECT max(turn) + 1 FROM repos) WHERE id = $1",
+        &values![&repo],
+    )?;
     breaker::probe(db, &connection, now)?;
     if let Some(endpoint) = &waits_for {
         breaker::probe(db, endpoint, now)?;
@@ -125,7 +133,16 @@ fn begin(db: &mut dyn Db, id: &JobId, hands: &Hands, now: Time) -> Result<Claim,
         "INSERT INTO attempts (job_id, n, token, owner, stage, began_at) VALUES ($1, $2, $3, $4, $5, $6)",
         &values![&id.0, attempt, token, hands.owner.to_string(), &stage, now],
     )?;
-    note(db, id, &Record::State { from: State::Queued.to_string(), to: State::Running.to_string(), why: None }, now)?;
+    note(
+        db,
+        id,
+        &Record::State {
+            from: State::Queued.to_string(),
+            to: State::Running.to_string(),
+            why: None,
+        },
+        now,
+    )?;
     let job = find(db, id)?.ok_or(Error::Absent("job"))?;
     let checkpoint = checkpoint(db, id)?;
     Ok(Claim::Job(Box::new(Claimed { job, token, checkpoint, alone, stop: stop.is_some() })))
@@ -135,7 +152,8 @@ fn begin(db: &mut dyn Db, id: &JobId, hands: &Hands, now: Time) -> Result<Claim,
 /// holder can be told from a new one, and not to be guessed by counting.
 pub fn next_token(old: i64) -> Result<i64, Error> {
     let mut random = [0u8; 2];
-    getrandom::fill(&mut random).map_err(|error| Error::Refused(format!("no randomness: {error}")))?;
+    getrandom::fill(&mut random)
+        .map_err(|error| Error::Refused(format!("no randomness: {error}")))?;
     Ok(old + 1 + i64::from(u16::from_le_bytes(random)))
 }
 
@@ -157,11 +175,10 @@ pub fn heartbeat(db: &mut dyn Db, owner: &Owner) -> Result<Vec<JobId>, Error> {
         "UPDATE jobs SET lease_until = $2 WHERE lease_owner = $1 AND state = 'running' AND lease_until >= $3",
         &values![&name, now + LEASE, now],
     )?;
-    db.execute("UPDATE lanes SET lease_until = $2 WHERE lease_owner = $1 AND lease_until >= $3", &values![
-        &name,
-        now + LEASE,
-        now
-    ])?;
+    db.execute(
+        "UPDATE lanes SET lease_until = $2 WHERE lease_owner = $1 AND lease_until >= $3",
+        &values![&name, now + LEASE, now],
+    )?;
     let rows = db.query(
         "SELECT id FROM jobs WHERE lease_owner = $1 AND state = 'running' AND stop IS NOT NULL",
         &values![&name],
@@ -185,7 +202,10 @@ pub fn read(row: &mut Row) -> Result<Job, Error> {
             let known = Priority::ALL.into_iter().find(|priority| priority.rank() == rank);
             known.ok_or_else(|| corrupt(format!("priority {rank}")))?
         },
-        state: row.text()?.parse().map_err(|error: domain::job::UnknownState| corrupt(error.to_string()))?,
+        state: row
+            .text()?
+            .parse()
+            .map_err(|error: domain::job::UnknownState| corrupt(error.to_string()))?,
         task: row.json::<Task>("task")?,
         stage: row.text()?,
         attempt: u32::try_from(row.int()?).unwrap_or(u32::MAX),

@@ -195,7 +195,10 @@ pub fn to_json<T: serde::Serialize>(what: &'static str, value: &T) -> Result<Str
 }
 
 /// Reads a value of ours from JSON.
-pub fn from_json<T: serde::de::DeserializeOwned>(what: &'static str, text: &str) -> Result<T, Error> {
+pub fn from_json<T: serde::de::DeserializeOwned>(
+    what: &'static str,
+    text: &str,
+) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|error| Error::Corrupt { what, why: error.to_string() })
 }
 
@@ -230,7 +233,9 @@ impl Dialect {
                     "bytes" => out.push_str(self.bytes),
                     word => {
                         let parameter = word.trim_start_matches("any $");
-                        out.push_str(&self.any.replace('$', &format!("{}{parameter}", self.parameter)));
+                        out.push_str(
+                            &self.any.replace('$', &format!("{}{parameter}", self.parameter)),
+                        );
                     }
                 }
                 rest = &rest[end + 1..];

@@ -23,7 +23,9 @@ pub enum Error {
     #[error("the database refused: {0}")]
     Refused(String),
     /// The database was written by a newer version: this one must not touch it.
-    #[error("the database has schema {found}, this version knows up to {known}: run the newer version")]
+    #[error(
+        "the database has schema {found}, this version knows up to {known}: run the newer version"
+    )]
     Newer { found: i64, known: i64 },
     /// What stands in the database is not what we wrote.
     #[error("a stored {what} cannot be read: {why}")]

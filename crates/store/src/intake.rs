@@ -58,7 +58,9 @@ pub enum Accepted {
     Repeated(JobId),
     /// The repository's name is allowed, but it belonged to another repository when it was first
     /// seen (T9).
-    Impostor { pinned: String },
+    Impostor {
+        pinned: String,
+    },
 }
 
 /// Takes one delivery. It is durable when the transaction is.
@@ -124,7 +126,10 @@ pub fn accept(db: &mut dyn Db, intake: &Intake) -> Result<Accepted, Error> {
 /// reads the head when it is claimed, so the last one does for all, whatever the order of arrival.
 fn absorb(db: &mut dyn Db, intake: &Intake, lane: &str, now: Time) -> Result<(), Error> {
     let task = &intake.task;
-    if !task.work.is_superseded_by_push() || task.trigger != Trigger::Subject || task.work.pace() == Pace::Talk {
+    if !task.work.is_superseded_by_push()
+        || task.trigger != Trigger::Subject
+        || task.work.pace() == Pace::Talk
+    {
         return Ok(());
     }
     let waiting = db.query(
@@ -147,11 +152,13 @@ fn absorb(db: &mut dyn Db, intake: &Intake, lane: &str, now: Time) -> Result<(),
 fn pinned_elsewhere(db: &mut dyn Db, repo: &Repo) -> Result<Option<String>, Error> {
     let RepoKey::Id(id) = &repo.key else { return Ok(None) };
     let pin = key("pin", &[repo.origin.as_str(), &repo.full_name.to_lowercase()]);
-    db.execute("INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING", &values![
-        &pin,
-        id.to_string()
-    ])?;
-    let mut row = db.find("SELECT value FROM meta WHERE key = $1", &values![&pin])?.ok_or(Error::Absent("pin"))?;
+    db.execute(
+        "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING",
+        &values![&pin, id.to_string()],
+    )?;
+    let mut row = db
+        .find("SELECT value FROM meta WHERE key = $1", &values![&pin])?
+        .ok_or(Error::Absent("pin"))?;
     let pinned = row.text()?;
     Ok((pinned != id.to_string()).then_some(pinned))
 }
@@ -193,7 +200,8 @@ impl Keys {
         for mut row in rows {
             let (id, state) = (row.text()?, row.maybe_text()?);
             // A job that retention has removed had ended long ago: a command does not run again.
-            let absorbs = state.is_none_or(|state| state.parse::<State>().is_ok_and(State::absorbs_repeats));
+            let absorbs =
+                state.is_none_or(|state| state.parse::<State>().is_ok_and(State::absorbs_repeats));
             if absorbs {
                 return Ok(Some(JobId(id)));
             }

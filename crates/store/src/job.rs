@@ -74,7 +74,8 @@ pub fn list(db: &mut dyn Db, filter: &Filter) -> Result<Vec<Job>, Error> {
 
 /// Returns the jobs of a subject that are unfinished, oldest first, and the last few that ended.
 pub fn of_subject(db: &mut dyn Db, subject: &str, ended: u32) -> Result<Vec<Job>, Error> {
-    let columns = "id, seq, lane, priority, state, body, stage, attempt, created_at, updated_at, run_at,
+    let columns =
+        "id, seq, lane, priority, state, body, stage, attempt, created_at, updated_at, run_at,
                    waiting_since, error, event_type";
     let open = format!(
         "SELECT {columns} FROM jobs WHERE subject = $1 AND state IN ('queued', 'running') ORDER BY seq LIMIT 100"
@@ -97,7 +98,9 @@ pub fn of_subject(db: &mut dyn Db, subject: &str, ended: u32) -> Result<Vec<Job>
 pub fn detail(db: &mut dyn Db, id: &JobId) -> Result<Option<Detail>, Error> {
     let Some(job) = find(db, id)? else { return Ok(None) };
     let mut stages = Vec::new();
-    for mut row in db.query("SELECT body FROM records WHERE job_id = $1 ORDER BY seq", &values![&id.0])? {
+    for mut row in
+        db.query("SELECT body FROM records WHERE job_id = $1 ORDER BY seq", &values![&id.0])?
+    {
         if let Record::StageEnded { stage, result, .. } = row.json("record")? {
             stages.push((stage, result));
         }
@@ -116,7 +119,13 @@ pub fn detail(db: &mut dyn Db, id: &JobId) -> Result<Option<Detail>, Error> {
     }
     let delivery = db
         .find("SELECT host, delivery_id, body FROM deliveries WHERE job_id = $1", &values![&id.0])?
-        .map(|mut row| Ok::<_, Error>(Delivery { host: row.text()?, id: row.maybe_text()?, body: row.bytes()? }))
+        .map(|mut row| {
+            Ok::<_, Error>(Delivery {
+                host: row.text()?,
+                id: row.maybe_text()?,
+                body: row.bytes()?,
+            })
+        })
         .transpose()?;
     Ok(Some(Detail { job, stages, attempts, delivery }))
 }
@@ -134,11 +143,10 @@ pub fn stop(db: &mut dyn Db, id: &JobId, state: State, why: &str) -> Result<Stat
             Ok(state)
         }
         State::Running => {
-            db.execute("UPDATE jobs SET stop = $2, updated_at = $3 WHERE id = $1", &values![
-                &id.0,
-                state.as_str(),
-                now
-            ])?;
+            db.execute(
+                "UPDATE jobs SET stop = $2, updated_at = $3 WHERE id = $1",
+                &values![&id.0, state.as_str(), now],
+            )?;
             let connection = job.task.subject.repo.origin.to_string();
             let of = LaneOf { lane: &job.lane.0, connection: &connection, job_id: &id.0 };
             withdraw(db, &of, why, now)?;
@@ -202,13 +210,10 @@ pub fn identify(db: &mut dyn Db, id: &JobId, token: i64, repo: &Repo) -> Result<
     remember_repo(db, repo)?;
     close_attempt(db, id, token, "identified", None, now)?;
     release(db, &job, now, job.attempt.saturating_sub(1), None)?;
-    db.execute("UPDATE jobs SET body = $2, repo = $3, subject = $4, lane = $5 WHERE id = $1", &values![
-        &id.0,
-        to_json("task", &task)?,
-        repo.id().0,
-        task.subject.id().0,
-        &lane.0
-    ])?;
+    db.execute(
+        "UPDATE jobs SET body = $2, repo = $3, subject = $4, lane = $5 WHERE id = $1",
+        &values![&id.0, to_json("task", &task)?, repo.id().0, task.subject.id().0, &lane.0],
+    )?;
     settle_front(db, &job.lane.0)?;
     settle_front(db, &lane.0)
 }
@@ -236,13 +241,19 @@ pub fn counts(db: &mut dyn Db) -> Result<Counts, Error> {
     let now = db.now()?;
     let mut counts = Counts::default();
     let none: &[Value] = &[];
-    for mut row in db.query("SELECT task, state, count(*) FROM jobs GROUP BY task, state ORDER BY task, state", none)? {
+    for mut row in db.query(
+        "SELECT task, state, count(*) FROM jobs GROUP BY task, state ORDER BY task, state",
+        none,
+    )? {
         counts.jobs.push((row.text()?, row.text()?, row.int()?));
     }
-    for mut row in db.query("SELECT state, count(*) FROM outbox GROUP BY state ORDER BY state", none)? {
+    for mut row in
+        db.query("SELECT state, count(*) FROM outbox GROUP BY state ORDER BY state", none)?
+    {
         counts.outbox.push((row.text()?, row.int()?));
     }
-    if let Some(mut row) = db.find("SELECT min(created_at) FROM jobs WHERE state = 'queued'", none)?
+    if let Some(mut row) =
+        db.find("SELECT min(created_at) FROM jobs WHERE state = 'queued'", none)?
         && let Some(oldest) = row.maybe_int()?
     {
         counts.oldest_queued_ms = (now.0 - oldest).max(0);

@@ -12,7 +12,10 @@ use crate::values;
 
 /// Returns what the job keeps under a key.
 pub fn recall(db: &mut dyn Db, id: &JobId, key: &str) -> Result<Option<Json>, Error> {
-    let row = db.find("SELECT value FROM journal WHERE job_id = $1 AND key = $2", &values![&id.0, hashed(key)])?;
+    let row = db.find(
+        "SELECT value FROM journal WHERE job_id = $1 AND key = $2",
+        &values![&id.0, hashed(key)],
+    )?;
     row.map(|mut row| row.json("journal entry")).transpose()
 }
 
@@ -36,11 +39,10 @@ pub fn note_fenced(db: &mut dyn Db, id: &JobId, token: i64, record: &Record) -> 
 
 /// Adds an entry to the record.
 pub fn note(db: &mut dyn Db, id: &JobId, record: &Record, now: Time) -> Result<(), Error> {
-    db.execute("INSERT INTO records (job_id, at, body) VALUES ($1, $2, $3)", &values![
-        &id.0,
-        now,
-        to_json("record", record)?
-    ])?;
+    db.execute(
+        "INSERT INTO records (job_id, at, body) VALUES ($1, $2, $3)",
+        &values![&id.0, now, to_json("record", record)?],
+    )?;
     Ok(())
 }
 
@@ -60,7 +62,11 @@ pub fn records(db: &mut dyn Db, id: &JobId, after: i64, most: u32) -> Result<Vec
     )?;
     rows.into_iter()
         .map(|mut row| {
-            Ok(Entry { seq: row.int()?, at: row.time()?, record: from_json("record", &row.text()?)? })
+            Ok(Entry {
+                seq: row.int()?,
+                at: row.time()?,
+                record: from_json("record", &row.text()?)?,
+            })
         })
         .collect()
 }

@@ -38,7 +38,10 @@ pub fn settle_front(db: &mut dyn Db, lane: &str) -> Result<(), Error> {
     ])?;
     let running = state == "running"
         || db
-            .find("SELECT 1 FROM jobs WHERE lane = $1 AND state = 'running' LIMIT 1", &values![lane])?
+            .find(
+                "SELECT 1 FROM jobs WHERE lane = $1 AND state = 'running' LIMIT 1",
+                &values![lane],
+            )?
             .is_some();
     let wanted = i64::from(!pending && !running);
     if state == "queued" && front != wanted {
@@ -51,10 +54,17 @@ pub fn settle_front(db: &mut dyn Db, lane: &str) -> Result<(), Error> {
 }
 
 /// Adds publications to the outbox of a lane, in order, and makes the lane known to senders.
-pub fn publish(db: &mut dyn Db, of: &LaneOf<'_>, publications: &[Publication], now: Time) -> Result<(), Error> {
+pub fn publish(
+    db: &mut dyn Db,
+    of: &LaneOf<'_>,
+    publications: &[Publication],
+    now: Time,
+) -> Result<(), Error> {
     // A branch has no thread: what was to be said there has nowhere to stand.
-    let publications: Vec<_> =
-        publications.iter().filter(|publication| publication.subject.kind != SubjectKind::Branch).collect();
+    let publications: Vec<_> = publications
+        .iter()
+        .filter(|publication| publication.subject.kind != SubjectKind::Branch)
+        .collect();
     for publication in &publications {
         db.execute(
             "INSERT INTO outbox (job_id, lane, subject, slot, aside, state, body, try_at, created_at)
@@ -103,9 +113,10 @@ pub fn withdraw(db: &mut dyn Db, of: &LaneOf<'_>, why: &str, now: Time) -> Resul
         closings.push(row.json::<Publication>("closing")?);
     }
     db.execute("UPDATE receipts SET closing = NULL WHERE job_id = $1", &values![of.job_id])?;
-    for mut row in
-        db.query("SELECT body FROM outbox WHERE job_id = $1 AND state = 'trying' ORDER BY seq", &values![of.job_id])?
-    {
+    for mut row in db.query(
+        "SELECT body FROM outbox WHERE job_id = $1 AND state = 'trying' ORDER BY seq",
+        &values![of.job_id],
+    )? {
         let under_way: Publication = row.json("publication")?;
         closings.extend(closing_of(&under_way));
     }

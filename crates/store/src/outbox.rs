@@ -66,9 +66,15 @@ pub enum Try {
     /// The forge will not have it; the lane goes on.
     GivenUp(String),
     /// It surely had no effect; try again.
-    Later { at: Time, why: String },
+    Later {
+        at: Time,
+        why: String,
+    },
     /// It may have had its effect; look again before anything is created.
-    Doubtful { look_at: Time, why: String },
+    Doubtful {
+        look_at: Time,
+        why: String,
+    },
 }
 
 /// Claims the lane that has been due for longest.
@@ -85,12 +91,10 @@ pub fn claim(db: &mut dyn Db, owner: &Owner) -> Result<Option<Sending>, Error> {
     let Some(mut row) = row else { return Ok(None) };
     let (lane, connection, token) = (row.text()?, row.text()?, next_token(row.int()?)?);
     let until = now + LEASE;
-    db.execute("UPDATE lanes SET lease_owner = $2, lease_token = $3, lease_until = $4 WHERE lane = $1", &values![
-        &lane,
-        owner.to_string(),
-        token,
-        until
-    ])?;
+    db.execute(
+        "UPDATE lanes SET lease_owner = $2, lease_token = $3, lease_until = $4 WHERE lane = $1",
+        &values![&lane, owner.to_string(), token, until],
+    )?;
     breaker::probe(db, &connection, now)?;
     Ok(Some(Sending { lane: Lane(lane), connection, token, claimed_at: now, until }))
 }
@@ -156,7 +160,10 @@ pub fn settle(
     let overdue = now.since(due.created_at) >= give_up_after;
     match outcome {
         Try::Sent(receipt) => {
-            db.execute("UPDATE outbox SET state = 'sent', sent_at = $2 WHERE seq = $1", &values![due.seq, now])?;
+            db.execute(
+                "UPDATE outbox SET state = 'sent', sent_at = $2 WHERE seq = $1",
+                &values![due.seq, now],
+            )?;
             keep_receipt(db, sending, due, receipt, now)?;
             breaker::close(db, &sending.connection)?;
             told(db, due, &sent_words(receipt), now)?;
@@ -165,9 +172,10 @@ pub fn settle(
         Try::Later { why, .. } if overdue => give_up(db, due, why, now)?,
         Try::Doubtful { why, .. } if overdue => give_up(db, due, why, now)?,
         Try::Later { at, why } => {
-            db.execute("UPDATE outbox SET state = 'waiting', try_at = $2, reason = $3 WHERE seq = $1", &values![
-                due.seq, *at, why
-            ])?;
+            db.execute(
+                "UPDATE outbox SET state = 'waiting', try_at = $2, reason = $3 WHERE seq = $1",
+                &values![due.seq, *at, why],
+            )?;
         }
         Try::Doubtful { look_at, why } => {
             db.execute(
@@ -212,16 +220,19 @@ pub fn release(db: &mut dyn Db, sending: &Sending) -> Result<(), Error> {
 
 /// Returns what stands in a slot by our own account.
 pub fn receipt(db: &mut dyn Db, subject: &Subject, slot: &Slot) -> Result<Option<Receipt>, Error> {
-    let row = db.find("SELECT body FROM receipts WHERE subject = $1 AND slot = $2", &values![
-        subject.id().0,
-        slot.as_str()
-    ])?;
+    let row = db.find(
+        "SELECT body FROM receipts WHERE subject = $1 AND slot = $2",
+        &values![subject.id().0, slot.as_str()],
+    )?;
     row.map(|mut row| row.json("receipt")).transpose()
 }
 
 /// Returns all receipts that a job left, by slot.
 pub fn receipts_of(db: &mut dyn Db, job: &JobId) -> Result<Vec<(Slot, Receipt)>, Error> {
-    let rows = db.query("SELECT slot, body FROM receipts WHERE job_id = $1 ORDER BY slot", &values![&job.0])?;
+    let rows = db.query(
+        "SELECT slot, body FROM receipts WHERE job_id = $1 ORDER BY slot",
+        &values![&job.0],
+    )?;
     let mut receipts = Vec::new();
     for mut row in rows {
         let slot = row.text()?;
@@ -229,6 +240,12 @@ pub fn receipts_of(db: &mut dyn Db, job: &JobId) -> Result<Vec<(Slot, Receipt)>,
         receipts.push((slot, row.json("receipt")?));
     }
     Ok(receipts)
+}
+
+/// Returns how many publications of a job are still on their way.
+pub fn unsent_of(db: &mut dyn Db, job: &JobId) -> Result<i64, Error> {
+    let sql = "SELECT count(*) FROM outbox WHERE job_id = $1 AND state IN ('waiting', 'trying')";
+    db.find(sql, &values![&job.0])?.ok_or(Error::Absent("count"))?.int()
 }
 
 /// Fails with [`Error::Fenced`] unless this process still sends for the lane; returns until when.
@@ -240,7 +257,13 @@ fn hold(db: &mut dyn Db, sending: &Sending, now: Time) -> Result<Time, Error> {
     row.ok_or(Error::Fenced)?.time()
 }
 
-fn keep_receipt(db: &mut dyn Db, sending: &Sending, due: &Due, receipt: &Receipt, now: Time) -> Result<(), Error> {
+fn keep_receipt(
+    db: &mut dyn Db,
+    sending: &Sending,
+    due: &Due,
+    receipt: &Receipt,
+    now: Time,
+) -> Result<(), Error> {
     let closing = closing_of(&due.publication);
     let closing = closing.map(|closing| to_json("closing", &closing)).transpose()?;
     db.execute(
@@ -261,9 +284,10 @@ fn keep_receipt(db: &mut dyn Db, sending: &Sending, due: &Due, receipt: &Receipt
 }
 
 fn give_up(db: &mut dyn Db, due: &Due, why: &str, now: Time) -> Result<(), Error> {
-    db.execute("UPDATE outbox SET state = 'given-up', reason = $2, sent_at = $3 WHERE seq = $1", &values![
-        due.seq, why, now
-    ])?;
+    db.execute(
+        "UPDATE outbox SET state = 'given-up', reason = $2, sent_at = $3 WHERE seq = $1",
+        &values![due.seq, why, now],
+    )?;
     told(db, due, &format!("given up: {why}"), now)
 }
 

@@ -21,7 +21,8 @@ impl Owner {
     pub fn this_process() -> Result<Self, Error> {
         let pid = std::process::id();
         let mut random = [0u8; 8];
-        getrandom::fill(&mut random).map_err(|error| Error::Open(format!("no randomness: {error}")))?;
+        getrandom::fill(&mut random)
+            .map_err(|error| Error::Open(format!("no randomness: {error}")))?;
         Ok(Self {
             boot: boot(),
             namespace: namespace(),

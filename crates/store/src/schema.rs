@@ -38,11 +38,10 @@ pub fn migrate(db: &mut dyn Db, now: Time) -> Result<Vec<i64>, Error> {
         for statement in statements(step.sql) {
             db.execute(statement, &[])?;
         }
-        db.execute("INSERT INTO migrations (version, name, at) VALUES ($1, $2, $3)", &values![
-            step.version,
-            step.name,
-            now
-        ])?;
+        db.execute(
+            "INSERT INTO migrations (version, name, at) VALUES ($1, $2, $3)",
+            &values![step.version, step.name, now],
+        )?;
         applied.push(step.version);
     }
     Ok(applied)
@@ -50,8 +49,9 @@ pub fn migrate(db: &mut dyn Db, now: Time) -> Result<Vec<i64>, Error> {
 
 /// Returns the version of the schema in the database.
 pub fn version(db: &mut dyn Db) -> Result<i64, Error> {
-    let mut row =
-        db.find("SELECT coalesce(max(version), 0) FROM migrations", &[])?.ok_or(Error::Absent("schema"))?;
+    let mut row = db
+        .find("SELECT coalesce(max(version), 0) FROM migrations", &[])?
+        .ok_or(Error::Absent("schema"))?;
     row.int()
 }
 
@@ -65,6 +65,8 @@ pub fn check(db: &mut dyn Db) -> Result<(), Error> {
 /// Splits a script at the semicolons that end its lines.
 pub fn statements(sql: &str) -> impl Iterator<Item = &str> {
     sql.split(";\n").map(str::trim).filter(|statement| {
-        statement.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--"))
+        statement
+            .lines()
+            .any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--"))
     })
 }

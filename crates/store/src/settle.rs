@@ -6,23 +6,39 @@ use domain::job::{Checkpoint, State};
 use domain::record::{Record, StageResult};
 use domain::{Job, JobId, Publication, Time};
 
+use crate::breaker;
 use crate::claim::{fence, find};
 use crate::db::{Db, to_json};
 use crate::error::Error;
 use crate::journal::note;
 use crate::lane::{LaneOf, publish, settle_front, withdraw};
 use crate::values;
-use crate::breaker;
 
 /// What became of a stage.
 #[derive(Clone, Debug)]
 pub enum Settlement {
     /// The stage is done and another follows at once, under the same lease.
-    Next { stage: String, checkpoint: Checkpoint, result: StageResult, publications: Vec<Publication> },
+    Next {
+        stage: String,
+        checkpoint: Checkpoint,
+        result: StageResult,
+        publications: Vec<Publication>,
+    },
     /// The stage is done; the next one starts from the receipts, when all of it is sent.
-    NextWhenSent { stage: String, checkpoint: Checkpoint, result: StageResult, publications: Vec<Publication> },
+    NextWhenSent {
+        stage: String,
+        checkpoint: Checkpoint,
+        result: StageResult,
+        publications: Vec<Publication>,
+    },
     /// The job is over.
-    End { state: State, why: Option<String>, result: Option<StageResult>, publications: Vec<Publication>, cancels: Cancels },
+    End {
+        state: State,
+        why: Option<String>,
+        result: Option<StageResult>,
+        publications: Vec<Publication>,
+        cancels: Cancels,
+    },
     /// The attempt failed and counts; another one follows at `at`.
     Again { at: Time, error: String },
     /// Something shared is away: the attempt does not count, the job waits for it (J6).
@@ -86,22 +102,31 @@ pub fn settle(
     match settlement {
         Settlement::Next { stage, checkpoint, result, publications } => {
             advance(db, &job, stage, checkpoint, result, publications, now)?;
-            db.execute("UPDATE jobs SET stage = $2, updated_at = $3 WHERE id = $1", &values![&id.0, stage, now])?;
+            db.execute(
+                "UPDATE jobs SET stage = $2, updated_at = $3 WHERE id = $1",
+                &values![&id.0, stage, now],
+            )?;
             Ok(Settled::GoOn)
         }
         Settlement::NextWhenSent { stage, checkpoint, result, publications } => {
             advance(db, &job, stage, checkpoint, result, publications, now)?;
             // The next stage is a fresh attempt of its own: the one that ends here succeeded.
             release(db, &job, now, 0, None)?;
-            db.execute("UPDATE jobs SET stage = $2, waiting_since = NULL WHERE id = $1", &values![&id.0, stage])?;
+            db.execute(
+                "UPDATE jobs SET stage = $2, waiting_since = NULL WHERE id = $1",
+                &values![&id.0, stage],
+            )?;
             close_attempt(db, id, token, "done", None, now)?;
             settle_front(db, &job.lane.0)?;
             Ok(Settled::Over(State::Queued))
         }
         Settlement::End { state, why, result, publications, cancels } => {
             if let Some(result) = result {
-                let ended =
-                    Record::StageEnded { stage: job.stage.clone(), attempt: job.attempt, result: result.clone() };
+                let ended = Record::StageEnded {
+                    stage: job.stage.clone(),
+                    attempt: job.attempt,
+                    result: result.clone(),
+                };
                 note(db, id, &ended, now)?;
             }
             if *cancels == Cancels::Subject {
@@ -132,9 +157,10 @@ pub fn settle(
                 return Ok(Settled::Over(State::Dead));
             }
             release(db, &job, now, job.attempt.saturating_sub(1), Some(error))?;
-            db.execute("UPDATE jobs SET waiting_since = $2, waits_for = $3 WHERE id = $1", &values![
-                &id.0, since, endpoint
-            ])?;
+            db.execute(
+                "UPDATE jobs SET waiting_since = $2, waits_for = $3 WHERE id = $1",
+                &values![&id.0, since, endpoint],
+            )?;
             settle_front(db, &job.lane.0)?;
             Ok(Settled::Over(State::Queued))
         }
@@ -149,7 +175,13 @@ pub fn settle(
 
 /// Makes a job dead whose settlement the database refused (J7): the same words would be refused
 /// again.
-pub fn bury(db: &mut dyn Db, id: &JobId, token: i64, error: &str, apology: Apology<'_>) -> Result<(), Error> {
+pub fn bury(
+    db: &mut dyn Db,
+    id: &JobId,
+    token: i64,
+    error: &str,
+    apology: Apology<'_>,
+) -> Result<(), Error> {
     let now = db.now()?;
     let job = find(db, id)?.ok_or(Error::Absent("job"))?;
     db.lock(&job.lane.0)?;
@@ -159,7 +191,13 @@ pub fn bury(db: &mut dyn Db, id: &JobId, token: i64, error: &str, apology: Apolo
 }
 
 /// Ends a job that nobody holds: queued, or running under a lease that is over.
-pub fn end_unclaimed(db: &mut dyn Db, id: &JobId, state: State, why: &str, now: Time) -> Result<(), Error> {
+pub fn end_unclaimed(
+    db: &mut dyn Db,
+    id: &JobId,
+    state: State,
+    why: &str,
+    now: Time,
+) -> Result<(), Error> {
     let job = find(db, id)?.ok_or(Error::Absent("job"))?;
     end(db, &job, state, Some(why), &[], now)
 }
@@ -187,13 +225,23 @@ pub fn end(
         &values![&job.id.0, state.as_str(), why.map(str::to_owned), now],
     )?;
     publish(db, &of, publications, now)?;
-    let changed = Record::State { from: job.state.to_string(), to: state.to_string(), why: why.map(str::to_owned) };
+    let changed = Record::State {
+        from: job.state.to_string(),
+        to: state.to_string(),
+        why: why.map(str::to_owned),
+    };
     note(db, &job.id, &changed, now)?;
     settle_front(db, &job.lane.0)
 }
 
 /// Puts a job back into the queue.
-pub fn release(db: &mut dyn Db, job: &Job, run_at: Time, attempt: u32, error: Option<&str>) -> Result<(), Error> {
+pub fn release(
+    db: &mut dyn Db,
+    job: &Job,
+    run_at: Time,
+    attempt: u32,
+    error: Option<&str>,
+) -> Result<(), Error> {
     db.execute(
         "UPDATE jobs SET state = 'queued', front = 0, run_at = $2, attempt = $3, error = $4, alone = 0,
            lease_owner = NULL, lease_until = NULL WHERE id = $1",
@@ -251,7 +299,11 @@ fn advance(
          FROM checkpoints WHERE job_id = $1",
         &values![&job.id.0, to_json("checkpoint", checkpoint)?, now],
     )?;
-    let ended = Record::StageEnded { stage: job.stage.clone(), attempt: job.attempt, result: result.clone() };
+    let ended = Record::StageEnded {
+        stage: job.stage.clone(),
+        attempt: job.attempt,
+        result: result.clone(),
+    };
     note(db, &job.id, &ended, now)?;
     note(db, &job.id, &Record::StageBegan { stage: stage.to_owned(), attempt: job.attempt }, now)?;
     let connection = job.task.subject.repo.origin.to_string();

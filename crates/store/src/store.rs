@@ -96,7 +96,8 @@ impl Store {
                 let (TimeSource::Database(clock) | TimeSource::Given(clock)) = time;
                 let path = path.clone();
                 let woken = changes.clone();
-                let open = move || Sqlite::open(&path, clock, move || woken.send_modify(|n| *n += 1));
+                let open =
+                    move || Sqlite::open(&path, clock, move || woken.send_modify(|n| *n += 1));
                 Database::Sqlite(blocking(open).await?)
             }
             Place::Postgres { url, schema } => {
@@ -153,7 +154,8 @@ impl Store {
                 answer.await.map_err(|_| Error::Stopped)?
             }
             Database::Postgres { pool, places } => {
-                let permit = Arc::clone(places).acquire_owned().await.map_err(|_| Error::Stopped)?;
+                let permit =
+                    Arc::clone(places).acquire_owned().await.map_err(|_| Error::Stopped)?;
                 let pool = Arc::clone(pool);
                 let result = blocking(move || {
                     let result = pool.write(work);
@@ -165,6 +167,22 @@ impl Store {
                 self.inner.changes.send_modify(|n| *n += 1);
                 result
             }
+        }
+    }
+
+    /// Runs a writing operation on the calling thread, which must not be one of a runtime.
+    fn write_blocking<T, F>(&self, work: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut dyn Db) -> Result<T, Error> + Send + 'static,
+    {
+        match &self.inner.database {
+            Database::Sqlite(sqlite) => {
+                let (reply, answer) = oneshot::channel();
+                sqlite.write(Box::new(Task { work, value: None, reply }))?;
+                answer.blocking_recv().map_err(|_| Error::Stopped)?
+            }
+            Database::Postgres { pool, .. } => pool.write(work),
         }
     }
 
@@ -241,22 +259,32 @@ impl Store {
         self.write(move |db| claim::claim(db, &hands)).await
     }
 
-    pub async fn heartbeat(&self, owner: &Owner) -> Result<Vec<JobId>, Error> {
+    /// Prolongs the leases of a process from a thread of its own, and returns which of its jobs
+    /// somebody wants stopped. It waits on no runtime, so a busy one cannot lose its leases.
+    pub fn heartbeat_blocking(&self, owner: &Owner) -> Result<Vec<JobId>, Error> {
         let owner = owner.clone();
-        self.write(move |db| claim::heartbeat(db, &owner)).await
+        self.write_blocking(move |db| claim::heartbeat(db, &owner))
     }
 
-    pub async fn settle(&self, id: &JobId, token: i64, settlement: Settlement) -> Result<Settled, Error> {
+    pub async fn settle(
+        &self,
+        id: &JobId,
+        token: i64,
+        settlement: Settlement,
+    ) -> Result<Settled, Error> {
         let (id, inner) = (id.clone(), Arc::clone(&self.inner));
         self.write(move |db| {
-            settle::settle(db, &id, token, &settlement, &inner.patience, &|job| (inner.apologise)(job))
+            settle::settle(db, &id, token, &settlement, &inner.patience, &|job| {
+                (inner.apologise)(job)
+            })
         })
         .await
     }
 
     pub async fn bury(&self, id: &JobId, token: i64, error: String) -> Result<(), Error> {
         let (id, inner) = (id.clone(), Arc::clone(&self.inner));
-        self.write(move |db| settle::bury(db, &id, token, &error, &|job| (inner.apologise)(job))).await
+        self.write(move |db| settle::bury(db, &id, token, &error, &|job| (inner.apologise)(job)))
+            .await
     }
 
     pub async fn identify(&self, id: &JobId, token: i64, repo: Repo) -> Result<(), Error> {
@@ -299,9 +327,17 @@ impl Store {
         self.write(move |db| outbox::begin(db, &sending, seq)).await
     }
 
-    pub async fn settle_row(&self, sending: &Sending, due: &Due, outcome: Try) -> Result<(), Error> {
+    pub async fn settle_row(
+        &self,
+        sending: &Sending,
+        due: &Due,
+        outcome: Try,
+    ) -> Result<(), Error> {
         let (sending, due, inner) = (sending.clone(), due.clone(), Arc::clone(&self.inner));
-        self.write(move |db| outbox::settle(db, &sending, &due, &outcome, inner.patience.give_up_after)).await
+        self.write(move |db| {
+            outbox::settle(db, &sending, &due, &outcome, inner.patience.give_up_after)
+        })
+        .await
     }
 
     pub async fn release_lane(&self, sending: &Sending) -> Result<(), Error> {
@@ -319,7 +355,17 @@ impl Store {
         self.read(move |db| outbox::receipts_of(db, &id)).await
     }
 
-    pub async fn open_breaker(&self, endpoint: &str, reason: &str, until: Option<Time>) -> Result<Time, Error> {
+    pub async fn unsent_of(&self, id: &JobId) -> Result<i64, Error> {
+        let id = id.clone();
+        self.read(move |db| outbox::unsent_of(db, &id)).await
+    }
+
+    pub async fn open_breaker(
+        &self,
+        endpoint: &str,
+        reason: &str,
+        until: Option<Time>,
+    ) -> Result<Time, Error> {
         let (endpoint, reason) = (endpoint.to_owned(), reason.to_owned());
         self.write(move |db| {
             let now = db.now()?;
@@ -387,13 +433,15 @@ impl Store {
     /// Ends leases that ran out; returns how many.
     pub async fn sweep_expired(&self) -> Result<usize, Error> {
         let inner = Arc::clone(&self.inner);
-        self.write(move |db| sweep::expired(db, &inner.patience, &|job| (inner.apologise)(job))).await
+        self.write(move |db| sweep::expired(db, &inner.patience, &|job| (inner.apologise)(job)))
+            .await
     }
 
     /// Takes back leases whose owner on this host is dead; returns how many.
     pub async fn take_back(&self) -> Result<usize, Error> {
         let inner = Arc::clone(&self.inner);
-        self.write(move |db| sweep::take_back(db, &inner.patience, &|job| (inner.apologise)(job))).await
+        self.write(move |db| sweep::take_back(db, &inner.patience, &|job| (inner.apologise)(job)))
+            .await
     }
 
     pub async fn forget(&self, retention: Duration) -> Result<usize, Error> {
@@ -412,14 +460,17 @@ impl Store {
     pub async fn secret(&self, name: &str) -> Result<SecretString, Error> {
         let key = format!("secret:{name}");
         let mut random = [0u8; 32];
-        getrandom::fill(&mut random).map_err(|error| Error::Refused(format!("no randomness: {error}")))?;
+        getrandom::fill(&mut random)
+            .map_err(|error| Error::Refused(format!("no randomness: {error}")))?;
         let fresh = hex::encode(random);
         self.write(move |db| {
-            db.execute("INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING", &values![
-                &key, &fresh
-            ])?;
-            let mut row =
-                db.find("SELECT value FROM meta WHERE key = $1", &values![&key])?.ok_or(Error::Absent("secret"))?;
+            db.execute(
+                "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING",
+                &values![&key, &fresh],
+            )?;
+            let mut row = db
+                .find("SELECT value FROM meta WHERE key = $1", &values![&key])?
+                .ok_or(Error::Absent("secret"))?;
             row.text().map(SecretString::from)
         })
         .await
@@ -449,12 +500,17 @@ impl Store {
     }
 
     /// Returns a file that a job made, with its media type.
-    pub async fn artifact(&self, id: &JobId, name: &str) -> Result<Option<(String, Vec<u8>)>, Error> {
+    pub async fn artifact(
+        &self,
+        id: &JobId,
+        name: &str,
+    ) -> Result<Option<(String, Vec<u8>)>, Error> {
         let (id, name) = (id.clone(), name.to_owned());
         self.read(move |db| {
-            let row = db.find("SELECT media_type, body FROM artifacts WHERE job_id = $1 AND name = $2", &values![
-                &id.0, &name
-            ])?;
+            let row = db.find(
+                "SELECT media_type, body FROM artifacts WHERE job_id = $1 AND name = $2",
+                &values![&id.0, &name],
+            )?;
             row.map(|mut row| Ok((row.text()?, row.bytes()?))).transpose()
         })
         .await
@@ -477,14 +533,22 @@ impl Store {
                 warnings.push("fsync is off: a power loss can lose accepted deliveries".to_owned());
             }
             if setting("full_page_writes")? == "off" {
-                warnings.push("full_page_writes is off: a power loss can corrupt the database".to_owned());
+                warnings.push(
+                    "full_page_writes is off: a power loss can corrupt the database".to_owned(),
+                );
             }
             if setting("synchronous_standby_names")?.is_empty() {
                 let mut row = db
-                    .find("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async'", &[])?
+                    .find(
+                        "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async'",
+                        &[],
+                    )?
                     .ok_or(Error::Absent("count"))?;
                 if row.int()? > 0 {
-                    warnings.push("standbys are asynchronous: a failover can lose accepted deliveries".to_owned());
+                    warnings.push(
+                        "standbys are asynchronous: a failover can lose accepted deliveries"
+                            .to_owned(),
+                    );
                 }
             }
             Ok(warnings)
@@ -521,8 +585,12 @@ async fn blocking<T: Send + 'static>(
 }
 
 fn create_schema(pool: &Postgres, schema: &str) -> Result<(), Error> {
-    if schema.is_empty() || !schema.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_') {
-        return Err(Error::Open(format!("`{schema}` cannot be the name of a schema: use a-z, 0-9 and _")));
+    if schema.is_empty()
+        || !schema.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    {
+        return Err(Error::Open(format!(
+            "`{schema}` cannot be the name of a schema: use a-z, 0-9 and _"
+        )));
     }
     let mut client = pool.connect()?;
     client
@@ -530,7 +598,11 @@ fn create_schema(pool: &Postgres, schema: &str) -> Result<(), Error> {
         .map_err(|error| Error::Open(error.to_string()))
 }
 
-fn listen(pool: &Postgres, changes: &watch::Sender<u64>, alive: impl Fn() -> bool) -> Result<(), Error> {
+fn listen(
+    pool: &Postgres,
+    changes: &watch::Sender<u64>,
+    alive: impl Fn() -> bool,
+) -> Result<(), Error> {
     let broken = |error: postgres::Error| Error::Unreachable(error.to_string());
     let mut client = pool.connect()?;
     client.batch_execute(&format!("LISTEN {CHANNEL}")).map_err(broken)?;

@@ -32,7 +32,11 @@ pub fn expired(db: &mut dyn Db, patience: &Patience, apology: Apology<'_>) -> Re
 
 /// Takes back, at start, the leases of processes on this host that are known to be dead (J2).
 /// Returns how many jobs and lanes were freed.
-pub fn take_back(db: &mut dyn Db, patience: &Patience, apology: Apology<'_>) -> Result<usize, Error> {
+pub fn take_back(
+    db: &mut dyn Db,
+    patience: &Patience,
+    apology: Apology<'_>,
+) -> Result<usize, Error> {
     let now = db.now()?;
     let mut dead = BTreeSet::new();
     let rows = db.query(
@@ -48,16 +52,18 @@ pub fn take_back(db: &mut dyn Db, patience: &Patience, apology: Apology<'_>) -> 
     }
     let mut freed = 0;
     for name in dead {
-        let rows = db.query("SELECT id FROM jobs WHERE state = 'running' AND lease_owner = $1", &values![&name])?;
+        let rows = db.query(
+            "SELECT id FROM jobs WHERE state = 'running' AND lease_owner = $1",
+            &values![&name],
+        )?;
         for mut row in rows {
             died(db, &JobId(row.text()?), now, patience, apology)?;
             freed += 1;
         }
-        freed += usize::try_from(
-            db.execute("UPDATE lanes SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = $1", &values![
-                &name
-            ])?,
-        )
+        freed += usize::try_from(db.execute(
+            "UPDATE lanes SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = $1",
+            &values![&name],
+        )?)
         .unwrap_or(0);
     }
     if freed > 0 {

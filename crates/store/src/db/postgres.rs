@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::{Clock, Time};
@@ -55,6 +55,16 @@ struct Connection {
     statements: HashMap<String, Statement>,
 }
 
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // Closing a connection blocks, which a thread of a runtime must not.
+        let idle = std::mem::take(self.idle.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if !idle.is_empty() {
+            drop(std::thread::spawn(move || drop(idle)));
+        }
+    }
+}
+
 impl std::fmt::Debug for Postgres {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Postgres").finish_non_exhaustive()
@@ -65,27 +75,39 @@ impl Postgres {
     /// Prepares connections; the first one is made by the first operation.
     pub fn new(url: &str, schema: Option<&str>, times: Times) -> Result<Self, Error> {
         // The parser's own message may repeat the URL, and with it the password.
-        let mut config: Config =
-            url.parse().map_err(|_| Error::Open("DATABASE_URL is not a PostgreSQL address".to_owned()))?;
+        let mut config: Config = url
+            .parse()
+            .map_err(|_| Error::Open("DATABASE_URL is not a PostgreSQL address".to_owned()))?;
         config.application_name("patchwright").connect_timeout(Duration::from_secs(10));
         config.keepalives_idle(Duration::from_secs(30));
         if let Some(schema) = schema {
             config.options(&format!("-c search_path={schema}"));
         }
-        Ok(Self { config, tls: tls(), idle: Mutex::new(Vec::new()), times, commits: AtomicU64::new(0) })
+        Ok(Self {
+            config,
+            tls: tls(),
+            idle: Mutex::new(Vec::new()),
+            times,
+            commits: AtomicU64::new(0),
+        })
     }
 
     /// Opens one more connection.
     pub fn connect(&self) -> Result<Client, Error> {
         let mut client = self.config.connect(self.tls.clone()).map_err(|error| refused(&error))?;
         client
-            .batch_execute("SET synchronous_commit=on; SET lock_timeout='30s'; SET statement_timeout='60s'")
+            .batch_execute(
+                "SET synchronous_commit=on; SET lock_timeout='30s'; SET statement_timeout='60s'",
+            )
             .map_err(|error| refused(&error))?;
         Ok(client)
     }
 
     /// Runs an operation as one transaction on the calling thread.
-    pub fn write<T>(&self, mut work: impl FnMut(&mut dyn Db) -> Result<T, Error>) -> Result<T, Error> {
+    pub fn write<T>(
+        &self,
+        mut work: impl FnMut(&mut dyn Db) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut race = 0;
         loop {
             let mut connection = self.take()?;
@@ -106,7 +128,9 @@ impl Postgres {
             match idle {
                 Some(connection) if connection.client.is_closed() => {}
                 Some(connection) => return Ok(connection),
-                None => return Ok(Connection { client: self.connect()?, statements: HashMap::new() }),
+                None => {
+                    return Ok(Connection { client: self.connect()?, statements: HashMap::new() });
+                }
             }
         }
     }
@@ -178,7 +202,10 @@ impl Db for Session<'_> {
 
     fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
         let statement = self.prepare(sql)?;
-        let rows = self.transaction.query(&statement, &parameters(values)).map_err(|error| refused(&error))?;
+        let rows = self
+            .transaction
+            .query(&statement, &parameters(values))
+            .map_err(|error| refused(&error))?;
         rows.iter().map(read_row).collect()
     }
 
@@ -194,9 +221,10 @@ impl Db for Session<'_> {
     }
 
     fn lock(&mut self, key: &str) -> Result<(), Error> {
-        self.query("SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended($1, 0))) AS held", &[
-            Value::from(key),
-        ])?;
+        self.query(
+            "SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended($1, 0))) AS held",
+            &[Value::from(key)],
+        )?;
         Ok(())
     }
 
@@ -212,12 +240,14 @@ fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
 fn read_row(row: &postgres::Row) -> Result<Row, Error> {
     let mut cells = Vec::with_capacity(row.len());
     for (at, column) in row.columns().iter().enumerate() {
-        let broken = |error: postgres::Error| Error::Corrupt { what: "column", why: error.to_string() };
+        let broken =
+            |error: postgres::Error| Error::Corrupt { what: "column", why: error.to_string() };
         let cell = match *column.type_() {
             Type::INT8 => row.try_get::<_, Option<i64>>(at).map_err(broken)?.map(Cell::Int),
-            Type::INT4 => {
-                row.try_get::<_, Option<i32>>(at).map_err(broken)?.map(|value| Cell::Int(i64::from(value)))
-            }
+            Type::INT4 => row
+                .try_get::<_, Option<i32>>(at)
+                .map_err(broken)?
+                .map(|value| Cell::Int(i64::from(value))),
             Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(at).map_err(broken)?.map(Cell::Bytes),
             Type::VOID => None,
             _ => row
@@ -259,7 +289,8 @@ impl ToSql for Value {
 
 fn refused(error: &postgres::Error) -> Error {
     let Some(code) = error.code() else {
-        let why = error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+        let why =
+            error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
         return Error::Unreachable(why);
     };
     if *code == SqlState::T_R_DEADLOCK_DETECTED || *code == SqlState::T_R_SERIALIZATION_FAILURE {
@@ -270,7 +301,10 @@ fn refused(error: &postgres::Error) -> Error {
     }
     let words = error.as_db_error().map_or_else(|| error.to_string(), |db| db.message().to_owned());
     // Class 08 is the connection, 57P the server going down, 53 its resources.
-    if code.code().starts_with("08") || code.code().starts_with("57P") || code.code().starts_with("53") {
+    if code.code().starts_with("08")
+        || code.code().starts_with("57P")
+        || code.code().starts_with("53")
+    {
         return Error::Unreachable(words);
     }
     Error::Refused(words)

@@ -59,7 +59,11 @@ impl std::fmt::Debug for dyn Work {
 impl Sqlite {
     /// Opens the file and starts the writer. `woken` is called after each commit that leaves others
     /// something to do.
-    pub fn open(path: &Path, clock: Arc<dyn Clock>, woken: impl Fn() + Send + 'static) -> Result<Self, Error> {
+    pub fn open(
+        path: &Path,
+        clock: Arc<dyn Clock>,
+        woken: impl Fn() + Send + 'static,
+    ) -> Result<Self, Error> {
         let writer = connect(path, Access::Write)?;
         let (queue, inbox) = mpsc::channel();
         let commits = Arc::new(AtomicU64::new(0));
@@ -130,7 +134,9 @@ fn connect(path: &Path, access: Access) -> Result<Connection, Error> {
                 path.display()
             )));
         }
-        connection.execute_batch("PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864").map_err(open)?;
+        connection
+            .execute_batch("PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864")
+            .map_err(open)?;
     } else {
         connection.execute_batch("PRAGMA query_only=ON").map_err(open)?;
     }
@@ -205,7 +211,10 @@ fn savepoint(db: &mut Session<'_>, work: &mut dyn Work) -> Result<(), Error> {
 }
 
 fn batch(connection: &Connection, sql: &str) -> Result<(), Error> {
-    connection.prepare_cached(sql).and_then(|mut statement| statement.execute([])).map_err(refused)?;
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.execute([]))
+        .map_err(refused)?;
     Ok(())
 }
 
@@ -283,7 +292,9 @@ impl ToSql for Value {
 fn refused(error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy,
-        Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure) => Error::Unreachable(error.to_string()),
+        Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure) => {
+            Error::Unreachable(error.to_string())
+        }
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             Error::Corrupt { what: "database", why: error.to_string() }
         }

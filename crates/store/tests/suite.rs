@@ -1,0 +1,11 @@
+//! One suite of stories over both databases: whatever holds on SQLite holds on PostgreSQL.
+
+mod suite {
+    pub(crate) mod bench;
+    mod lane;
+    mod lease;
+    mod outage;
+    mod schema;
+    mod sending;
+    mod taking;
+}
