@@ -246,6 +246,7 @@ impl Model {
             change,
             created_at: now,
             updated_at: now,
+            comments: 0,
             reactions: Vec::new(),
         };
         self.subjects.insert((repo, subject.number), subject.clone());
@@ -304,6 +305,7 @@ impl Model {
         };
         let subject = self.subject_mut(repo, number)?;
         subject.updated_at = now;
+        subject.comments += u64::from(place == Spot::Conversation);
         let id = match place {
             Spot::Conversation => &mut self.next.conversation,
             Spot::Line { .. } => &mut self.next.line,
@@ -369,6 +371,9 @@ impl Model {
         let comment = removed.ok_or_else(|| Refusal::Missing(format!("comment {id}")))?;
         if let Some(thread) = self.threads.get_mut(&(repo, comment.number)) {
             thread.retain(|key| *key != (kind, id));
+        }
+        if kind == CommentKind::Conversation {
+            self.subject_mut(repo, comment.number)?.comments -= 1;
         }
         Ok(comment)
     }

@@ -48,6 +48,8 @@ pub struct FakeSubject {
     pub change: Option<FakeChange>,
     pub created_at: Time,
     pub updated_at: Time,
+    /// How many comments its conversation has, those not listed yet among them.
+    pub comments: u64,
     pub reactions: Vec<Reaction>,
 }
 

@@ -143,10 +143,7 @@ fn about_subject(
             json!({"action": action, "number": subject.number, "pull_request": change}),
         )
     } else {
-        (
-            "issues",
-            json!({"action": action, "issue": shape::issue(url, &happened.repo, subject, 0)}),
-        )
+        ("issues", json!({"action": action, "issue": shape::issue(url, &happened.repo, subject)}))
     }
 }
 
@@ -160,7 +157,7 @@ fn about_comment(
     let shown = shape::comment(url, &happened.repo, comment);
     match comment.place {
         Spot::Conversation => {
-            let issue = shape::issue(url, &happened.repo, on, 1);
+            let issue = shape::issue(url, &happened.repo, on);
             ("issue_comment", json!({"action": action, "issue": issue, "comment": shown}))
         }
         Spot::Line { .. } => {

@@ -104,8 +104,7 @@ impl Call<'_> {
     fn issue(&self, number: u64) -> Result<Answer, Answer> {
         let repo = self.model.repo(self.repo).map_err(missing)?;
         let subject = self.model.subject(self.repo, number).map_err(missing)?;
-        let comments = self.model.said(self.repo, number).len();
-        Ok(Answer::new(StatusCode::OK, shape::issue(self.url, repo, subject, comments)))
+        Ok(Answer::new(StatusCode::OK, shape::issue(self.url, repo, subject)))
     }
 
     fn list(&mut self, number: u64) -> Result<Answer, Answer> {

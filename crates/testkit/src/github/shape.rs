@@ -85,7 +85,7 @@ pub(super) fn role(permission: Permission) -> &'static str {
 }
 
 /// An issue, or a change as the issues API shows it.
-pub(super) fn issue(url: &str, repo: &FakeRepo, subject: &FakeSubject, comments: usize) -> Value {
+pub(super) fn issue(url: &str, repo: &FakeRepo, subject: &FakeSubject) -> Value {
     let number = subject.number;
     let path = format!("{url}/repos/{}", repo.full_name);
     let page = if subject.change.is_some() { "pull" } else { "issues" };
@@ -104,7 +104,7 @@ pub(super) fn issue(url: &str, repo: &FakeRepo, subject: &FakeSubject, comments:
         "locked": false,
         "assignees": [],
         "milestone": null,
-        "comments": comments,
+        "comments": subject.comments,
         "created_at": time(subject.created_at),
         "updated_at": time(subject.updated_at),
         "closed_at": null,
