@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod forge;
+pub mod fuzz;
 pub mod github;
 pub mod thread;
 
