@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
-use crate::command::{Command, ReviewScope, Which};
+use crate::command::{ReviewScope, Which};
 use crate::event::Place;
 use crate::subject::{Pace, Subject};
 
@@ -81,8 +81,8 @@ impl Work {
 
     /// Every task's name, for metrics, filters and documentation.
     pub const NAMES: [&'static str; 12] = [
-        "review", "detect", "respond", "fix", "repair", "help", "status", "pause", "resume", "cancel",
-        "resolve", "dismiss",
+        "review", "detect", "respond", "fix", "repair", "help", "status", "pause", "resume",
+        "cancel", "resolve", "dismiss",
     ];
 
     /// Whether the task has the second lane and never waits behind work (J3).
@@ -95,9 +95,11 @@ impl Work {
             | Self::Cancel
             | Self::Resolve { .. }
             | Self::Dismiss { .. } => Pace::Talk,
-            Self::Review { .. } | Self::Detect | Self::Respond { .. } | Self::Fix { .. } | Self::Repair => {
-                Pace::Work
-            }
+            Self::Review { .. }
+            | Self::Detect
+            | Self::Respond { .. }
+            | Self::Fix { .. }
+            | Self::Repair => Pace::Work,
         }
     }
 
@@ -161,25 +163,6 @@ impl Priority {
             Self::Talk => 0,
             Self::Command => 1,
             Self::Automatic => 2,
-        }
-    }
-}
-
-impl From<Command> for Option<Work> {
-    /// Returns the work that a command means by itself; `None` where the place decides
-    /// ([`crate::route::route`] knows issue from change).
-    fn from(command: Command) -> Self {
-        match command {
-            Command::Help => Some(Work::Help),
-            Command::Status => Some(Work::Status),
-            Command::Pause => Some(Work::Pause),
-            Command::Resume => Some(Work::Resume),
-            Command::Cancel => Some(Work::Cancel),
-            Command::Resolve { finding } => Some(Work::Resolve { finding }),
-            Command::Dismiss { finding, why } => Some(Work::Dismiss { finding, why }),
-            Command::Detect => Some(Work::Detect),
-            Command::Repair => Some(Work::Repair),
-            Command::Review { .. } | Command::Fix { .. } | Command::Free { .. } | Command::Ignore => None,
         }
     }
 }

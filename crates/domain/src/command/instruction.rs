@@ -69,11 +69,7 @@ pub(super) fn as_written<'a>(spoken: &Spoken<'a>, address_end: usize) -> &'a str
 /// Whether the words after a mention are `ignore` and no more.
 pub(super) fn is_ignore(after: &str) -> bool {
     let rest = skip_signs(after);
-    let (word, _) = script::split_word(rest);
-    // Looking at one word first keeps a text of many mentions cheap.
-    let likely = word.eq_ignore_ascii_case("ignore") || rest.starts_with(script::is_unspaced);
-    likely
-        && matches!(verb::at(rest), Some((Verb::Ignore, length)) if verb::is_only_filler(&rest[length..]))
+    verb::length_of(Verb::Ignore, rest).is_some_and(|length| verb::is_only_filler(&rest[length..]))
 }
 
 /// Skips what may stand between a mention and its verb. A line break may not: what stands on the
@@ -188,9 +184,9 @@ fn parts_arguments(c: char) -> bool {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Argument<'a> {
-    /// A finding's id: up to 200 letters, digits and `_ . : / -` that begin with a letter or digit,
-    /// and either stand in backticks or cannot be a word: they hold a colon, or a digit beside
-    /// something else, or at least six digits.
+    /// A finding's id: up to 200 letters, digits and `_ . : / -` that begin with none of the last
+    /// four, and either stand in backticks or cannot be a word: they hold a colon, or a digit beside
+    /// something else, or at least six digits. Code spans are not spoken, but they may be named.
     Id(&'a str),
     Word(&'a str),
 }

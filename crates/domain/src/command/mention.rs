@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::script;
-use super::verb;
+use super::verb::{self, Verb};
 
 /// A place in a spoken text that addresses us.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ fn slash(spoken: &str) -> Option<Range<usize>> {
         let after = &words[AGENT.len()..];
         if agent.eq_ignore_ascii_case(AGENT)
             && after.starts_with(script::is_gap)
-            && verb::begins_with(after, verb::Verb::Fix)
+            && verb::length_of(Verb::Fix, after).is_some()
         {
             return Some(start..start + AGENT.len());
         }

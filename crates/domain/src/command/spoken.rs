@@ -50,19 +50,6 @@ impl<'a> Spoken<'a> {
         &self.text
     }
 
-    /// The whole text as it was written.
-    pub fn source(&self) -> &'a str {
-        self.source
-    }
-
-    /// Returns the source from the character on that stands at `at` in the spoken text.
-    pub fn source_from(&self, at: usize) -> &'a str {
-        if at >= self.text.len() {
-            return "";
-        }
-        self.source.get(self.offset(at)..).unwrap_or_default()
-    }
-
     /// Returns the source that follows the spoken text which ends at `end`.
     pub fn source_after(&self, end: usize) -> &'a str {
         let offset = end.checked_sub(1).map_or(0, |last| self.offset(last) + 1);

@@ -57,9 +57,16 @@ pub(super) fn at(text: &str) -> Option<(Verb, usize)> {
     is_an_order(&text[..length], &text[length..]).then_some((verb, length))
 }
 
-/// Whether the text begins with this verb.
-pub(super) fn begins_with(text: &str, verb: Verb) -> bool {
-    at(text).is_some_and(|(found, _)| found == verb)
+/// Returns the length of this verb where the text begins with it. Much cheaper than [`at`] where it
+/// does not, for texts that are full of mentions.
+pub(super) fn length_of(verb: Verb, text: &str) -> Option<usize> {
+    let words_of = |table: &'static [(Verb, &'static str)]| {
+        table.iter().filter(move |row| row.0 == verb).flat_map(|row| entries(row.1))
+    };
+    let may_be = words_of(words::SPACED).any(|word| phrase_length(text, word).is_some())
+        || words_of(words::UNSPACED).any(|word| unspaced_length(text, word).is_some());
+    let found = if may_be { at(text) } else { None };
+    found.filter(|found| found.0 == verb).map(|found| found.1)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +124,7 @@ pub(super) fn is_question(text: &str) -> bool {
 /// Whether a verb orders something, by what follows it.
 fn is_an_order(verb: &str, after: &str) -> bool {
     let (word, _) = script::split_word(after);
-    if words::has(words::NOT_AN_ORDER, word) {
+    if words::has(words::NOT_AN_ORDER, &word.replace('’', "'")) {
         return false;
     }
     let touching = after.trim_start_matches(script::is_gap);
@@ -143,8 +150,13 @@ fn longest(
 fn phrase_length(text: &str, phrase: &str) -> Option<usize> {
     let mut rest = text;
     for expected in phrase.split(' ') {
+        rest = rest.trim_start_matches(script::is_gap);
+        // The cheap look first: nearly every phrase differs here.
+        if !rest.get(..expected.len())?.eq_ignore_ascii_case(expected) {
+            return None;
+        }
         let (word, after) = script::split_word(rest);
-        if word.to_lowercase() != expected {
+        if word.len() != expected.len() {
             return None;
         }
         rest = after;

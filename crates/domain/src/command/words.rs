@@ -1,4 +1,4 @@
-//! The words of the grammar, as data: in each list, ` | ` parts the entries.
+//! The words of the grammar, as data: in each list, `|` parts the entries.
 //!
 //! [`super::verb`] and [`super::instruction`] read them. Words are lower case; a space parts the
 //! words of one entry. What follows a verb and shows that it is no order goes to one of the lists
@@ -146,11 +146,10 @@ pub(super) const BETWEEN_IDS: &str = "\
 
 /// The entries of a list.
 pub(super) fn entries(list: &'static str) -> impl Iterator<Item = &'static str> {
-    list.split(" | ")
+    list.split('|').map(str::trim)
 }
 
 /// Whether a word is an entry of a list.
 pub(super) fn has(list: &'static str, word: &str) -> bool {
-    let word = word.to_lowercase().replace('’', "'");
-    entries(list).any(|entry| entry == word)
+    entries(list).any(|entry| entry.eq_ignore_ascii_case(word))
 }
