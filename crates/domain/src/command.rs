@@ -3,7 +3,7 @@
 //! The parser itself is [`parse`]; which text counts as spoken (outside code, quotes and HTML
 //! comments) is decided in [`spoken`], how a mention is recognised in [`mention`], which words
 //! mean which verb, in every language, stands in [`words`], and how an order with its arguments is
-//! read in [`instruction`]. Nothing here knows where the text stands: [`crate::route`] does.
+//! read in [`instruction`]. Nothing here knows where the text stands: [`crate::route::route`] does.
 //!
 //! The first address in a text decides, and only that one: a text is one order. A verb counts when
 //! its mention opens a sentence and the verb follows it at once, courtesies aside. Everything else

@@ -5,7 +5,7 @@
 //! 1. [`repo`], [`actor`], [`subject`]: who and where. Identity is numeric; names are labels.
 //! 2. [`event`]: everything that can happen, as one closed enum in forge-neutral words.
 //! 3. [`command`]: what a person asked for with `@bot …`, found by a grammar.
-//! 4. [`policy`] and [`route`]: `(Event, Policy) -> Decision`, the closed table of the product.
+//! 4. [`policy`] and [`mod@route`]: `(Event, Policy) -> Decision`, the closed table of the product.
 //! 5. [`task`] and [`job`]: what to do, and the durable request to do it with its legal states.
 //! 6. [`publication`]: what is to be seen on the forge, as a value with a slot; its receipt.
 //! 7. [`record`], [`budget`]: what was done and what it may cost.
