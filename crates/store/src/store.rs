@@ -22,6 +22,7 @@ use crate::journal::Entry;
 use crate::outbox::{Due, Queue, Sending, Try};
 use crate::owner::Owner;
 use crate::settle::{Patience, Settled, Settlement};
+use crate::sweep::Rest;
 use crate::{breaker, budget, claim, intake, job, journal, outbox, schema, settle, sweep, values};
 
 /// How often a process asks whether another one has written to the same SQLite file (J2).
@@ -360,6 +361,11 @@ impl Store {
         self.read(move |db| outbox::unsent_of(db, &id)).await
     }
 
+    pub async fn unsent_rows(&self, id: &JobId) -> Result<i64, Error> {
+        let id = id.clone();
+        self.read(move |db| outbox::unsent(db, &id)).await
+    }
+
     pub async fn open_breaker(
         &self,
         endpoint: &str,
@@ -450,6 +456,10 @@ impl Store {
 
     pub async fn next_due(&self) -> Result<Option<Time>, Error> {
         self.read(sweep::next_due).await
+    }
+
+    pub async fn rest(&self) -> Result<Rest, Error> {
+        self.read(sweep::rest).await
     }
 
     pub async fn schema_version(&self) -> Result<i64, Error> {

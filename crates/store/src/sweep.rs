@@ -104,18 +104,59 @@ pub fn forget(db: &mut dyn Db, retention: Duration) -> Result<usize, Error> {
     Ok(forgotten)
 }
 
-/// Returns the next moment at which something becomes due by itself.
+/// Returns the next moment at which something becomes due by itself. What is due already is not
+/// counted: whoever can take it is woken by a change, not by time.
 pub fn next_due(db: &mut dyn Db) -> Result<Option<Time>, Error> {
+    let now = db.now()?;
     let row = db.find(
         "SELECT min(at) FROM (
-           SELECT min(run_at) AS at FROM jobs WHERE front = 1 AND state = 'queued'
-           UNION ALL SELECT min(lease_until) FROM jobs WHERE state = 'running'
-           UNION ALL SELECT min(CASE WHEN lease_owner IS NULL THEN next_at ELSE lease_until END) FROM lanes
-           UNION ALL SELECT min(until) FROM breakers
+           SELECT min(run_at) AS at FROM jobs WHERE front = 1 AND state = 'queued' AND run_at > $1
+           UNION ALL SELECT min(lease_until) + 1 FROM jobs WHERE state = 'running'
+           UNION ALL SELECT min(next_at) FROM lanes WHERE lease_owner IS NULL AND next_at > $1
+           UNION ALL SELECT min(lease_until) + 1 FROM lanes WHERE lease_owner IS NOT NULL
+           UNION ALL SELECT min(until) FROM breakers WHERE until > $1
          ) AS due",
-        &[],
+        &values![now],
     )?;
     Ok(row.map(|mut row| row.maybe_time()).transpose()?.flatten())
+}
+
+/// How much there is left to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Somebody works, or could begin at once.
+    Busy,
+    /// Nothing can be done before this moment.
+    Until(Time),
+    /// Every job is final and every row is sent, given up or withdrawn.
+    Settled,
+}
+
+/// Says whether everything is done.
+pub fn rest(db: &mut dyn Db) -> Result<Rest, Error> {
+    let now = db.now()?;
+    let open = db.find(
+        "SELECT 1 FROM jobs WHERE state IN ('queued', 'running') UNION ALL SELECT 1 FROM lanes LIMIT 1",
+        &[],
+    )?;
+    if open.is_none() {
+        return Ok(Rest::Settled);
+    }
+    let busy = db.find(
+        "SELECT 1 FROM jobs WHERE state = 'running'
+         UNION ALL SELECT 1 FROM lanes WHERE lease_owner IS NOT NULL
+         UNION ALL SELECT 1 FROM jobs j WHERE j.front = 1 AND j.state = 'queued' AND j.run_at <= $1
+           AND NOT EXISTS (SELECT 1 FROM breakers b
+             WHERE (b.endpoint = j.connection OR b.endpoint = j.waits_for) AND b.until > $1)
+         UNION ALL SELECT 1 FROM lanes l WHERE l.lease_owner IS NULL AND l.next_at <= $1
+           AND NOT EXISTS (SELECT 1 FROM breakers b WHERE b.endpoint = l.connection AND b.until > $1)
+         LIMIT 1",
+        &values![now],
+    )?;
+    match (busy, next_due(db)?) {
+        (None, Some(at)) => Ok(Rest::Until(at)),
+        _ => Ok(Rest::Busy),
+    }
 }
 
 /// A job's process died: the attempt counts, and the next one runs alone (J7).

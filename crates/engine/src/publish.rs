@@ -1,0 +1,263 @@
+//! Sending what jobs published: in order per lane, each once, as far as a forge allows (E1–E7).
+//!
+//! A row goes through three steps: it is marked `trying`, its request leaves, and what became of it
+//! is written down. A process may die after any of them. Whoever finds a row `trying` does not know
+//! whether its request had an effect, and looks before it repeats it (E2).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::publication::Effect;
+use domain::{Clock, Publication, Receipt, Time};
+use forge::http::REQUEST_DEADLINE;
+use forge::{Error as ForgeError, Look};
+use store::outbox::{Doubt, Due, Queue, Sending, Try};
+use store::{Error, Owner, Store};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::connection::{Connection, Connections};
+use crate::engine::Tempo;
+
+/// A request leaves only if the lease outlives its whole deadline by this much (E5).
+const MARGIN: Duration = Duration::from_secs(3);
+
+/// How often something that nothing waits for is tried.
+const ASIDE_TRIES: u32 = 3;
+
+/// The pauses between looks after a send of unknown fate; their sum is the default `look_for` (E2).
+const LOOKS: [Duration; 6] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+    Duration::from_secs(8),
+    Duration::from_secs(15),
+    Duration::from_secs(30),
+];
+
+/// Sends until it is told to stop.
+#[derive(Clone, Debug)]
+pub struct Publisher {
+    pub(crate) store: Store,
+    pub(crate) connections: Connections,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) owner: Owner,
+    pub(crate) tempo: Tempo,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) places: Arc<Semaphore>,
+}
+
+impl Publisher {
+    /// Claims lanes and sends for them until `stop`.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let mut changes = self.store.changes();
+        while !stop.is_cancelled() {
+            changes.borrow_and_update();
+            let place = tokio::select! {
+                () = stop.cancelled() => return,
+                place = Arc::clone(&self.places).acquire_owned() => place,
+            };
+            let Ok(place) = place else { return };
+            match self.store.claim_lane(&self.owner).await {
+                Ok(Some(sending)) => {
+                    let (this, stop) = (self.clone(), stop.clone());
+                    self.tasks.spawn(async move {
+                        this.send_lane(&sending, &stop).await;
+                        drop(place);
+                    });
+                    continue;
+                }
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "no lane could be claimed"),
+            }
+            drop(place);
+            let due = self.next_look().await;
+            tokio::select! {
+                () = stop.cancelled() => {}
+                changed = changes.changed() => if changed.is_err() { return },
+                () = self.clock.sleep_until(due) => {}
+            }
+        }
+    }
+
+    async fn next_look(&self) -> Time {
+        let now = self.clock.now();
+        match self.store.next_due().await {
+            Ok(Some(due)) => due.max(now + Duration::from_millis(250)),
+            Ok(None) => now + Duration::from_hours(1),
+            Err(_) => now + Duration::from_secs(1),
+        }
+    }
+
+    /// Sends what is due in a lane and gives it back.
+    async fn send_lane(&self, sending: &Sending, stop: &CancellationToken) {
+        // An answer never waits for its reaction.
+        let (main, aside) = tokio::join!(
+            self.send_queue(sending, Queue::Main, stop),
+            self.send_queue(sending, Queue::Aside, stop)
+        );
+        for result in [main, aside] {
+            match result {
+                Ok(()) => {}
+                Err(Error::Fenced) => {
+                    tracing::warn!(lane = %sending.lane, "the lane belongs to another sender now");
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(lane = %sending.lane, %error, "the store failed a sender")
+                }
+            }
+        }
+        if let Err(error) = self.store.release_lane(sending).await {
+            tracing::warn!(lane = %sending.lane, %error, "a lane was not given back; its lease will run out");
+        }
+    }
+
+    async fn send_queue(
+        &self,
+        sending: &Sending,
+        queue: Queue,
+        stop: &CancellationToken,
+    ) -> Result<(), Error> {
+        while !stop.is_cancelled() {
+            let Some(due) = self.store.next_row(sending, queue).await? else { return Ok(()) };
+            let outcome = self.send_row(sending, &due).await?;
+            let goes_on = matches!(outcome, Try::Sent(_) | Try::GivenUp(_));
+            if let Try::GivenUp(why) = &outcome
+                && queue == Queue::Main
+            {
+                tracing::warn!(job.id = %due.job, slot = %due.publication.slot, %why, "a publication was given up");
+            }
+            self.store.settle_row(sending, &due, outcome).await?;
+            if !goes_on {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends one row, or finds out what became of an earlier try.
+    async fn send_row(&self, sending: &Sending, due: &Due) -> Result<Try, Error> {
+        let origin = &due.publication.subject.repo.origin;
+        let Some(connection) = self.connections.find(origin) else {
+            return Ok(Try::GivenUp(format!(
+                "this version has no outgoing connection to {origin}"
+            )));
+        };
+        let mut earlier = due.earlier.clone();
+        if let Some(doubt) = due.doubt
+            && !due.publication.effect.is_harmless_twice()
+        {
+            match self.look(connection, &due.publication, earlier.as_ref(), doubt).await {
+                Looked::Stands(receipt) => return Ok(Try::Sent(receipt)),
+                Looked::NotYet { at, why } => return Ok(Try::Doubtful { look_at: at, why }),
+                Looked::Repeat { over } => earlier = over.or(earlier),
+            }
+        }
+        let asked = self.clock.monotonic();
+        let left = self.store.begin_row(sending, due.seq).await?;
+        let spent = self.clock.monotonic().saturating_sub(asked);
+        if left.saturating_sub(spent) < REQUEST_DEADLINE + MARGIN {
+            let at = self.clock.now() + Duration::from_secs(1);
+            return Ok(Try::Later { at, why: "the lease is too short for a request".to_owned() });
+        }
+        match connection.write.send(&due.publication, earlier.as_ref()).await {
+            Ok(receipt) => Ok(self.settle_claim(connection, &due.publication, receipt).await),
+            Err(error) => self.failed(sending, due, &error).await,
+        }
+    }
+
+    /// Looks whether a send of unknown fate had its effect (E2).
+    async fn look(
+        &self,
+        connection: &Connection,
+        publication: &Publication,
+        earlier: Option<&Receipt>,
+        doubt: Doubt,
+    ) -> Looked {
+        let now = self.clock.now();
+        let pause = LOOKS[(doubt.looks as usize).min(LOOKS.len() - 1)];
+        let at = now + pause;
+        match connection.write.find(&publication.subject, &publication.slot).await {
+            Look::Found { receipt, authentic } => match (&receipt, earlier) {
+                // An edit: what stands there may still be the text from before.
+                (
+                    Receipt::Comment { revision, .. },
+                    Some(Receipt::Comment { revision: before, .. }),
+                ) if revision <= before => Looked::Repeat { over: authentic.then_some(receipt) },
+                _ => Looked::Stands(receipt),
+            },
+            // A forge that lists late may still show it: only after a while is absent absent.
+            Look::Absent if now.since(doubt.since) < self.tempo.look_for => Looked::NotYet {
+                at: at.min(doubt.since + self.tempo.look_for),
+                why: "not listed yet".to_owned(),
+            },
+            Look::Absent => Looked::Repeat { over: None },
+            Look::Unknown { why } => Looked::NotYet { at, why },
+        }
+    }
+
+    /// Settles which deployment speaks, after the first comment of a run (E7).
+    async fn settle_claim(
+        &self,
+        connection: &Connection,
+        publication: &Publication,
+        receipt: Receipt,
+    ) -> Try {
+        let claims = matches!(&publication.effect, Effect::Comment(body) if body.claim.is_some());
+        if !claims || !matches!(receipt, Receipt::Comment { .. }) {
+            return Try::Sent(receipt);
+        }
+        match connection.write.settle_claim(&publication.subject, &publication.slot, &receipt).await
+        {
+            Ok(receipt) => Try::Sent(receipt),
+            // The comment stands; a later look finds it and heals what it finds twice.
+            Err(error) => {
+                Try::Doubtful { look_at: self.clock.now() + LOOKS[0], why: error.to_string() }
+            }
+        }
+    }
+
+    async fn failed(&self, sending: &Sending, due: &Due, error: &ForgeError) -> Result<Try, Error> {
+        let why = error.to_string();
+        let now = self.clock.now();
+        if due.publication.effect.is_aside() && due.tries >= ASIDE_TRIES {
+            return Ok(Try::GivenUp(why));
+        }
+        Ok(match error {
+            ForgeError::Lost { .. } | ForgeError::Garbled { .. } => {
+                Try::Doubtful { look_at: now + LOOKS[0], why }
+            }
+            // Our own pacing, not the forge's outage: a sign of nothing but patience.
+            ForgeError::Limited { until } if due.publication.effect.is_aside() => {
+                Try::Later { at: *until, why }
+            }
+            ForgeError::Limited { until } => {
+                let at = self.store.open_breaker(&sending.connection, &why, Some(*until)).await?;
+                Try::Later { at, why }
+            }
+            ForgeError::Unreachable { .. } | ForgeError::Unauthenticated { .. } => {
+                let at = self.store.open_breaker(&sending.connection, &why, None).await?;
+                Try::Later { at, why }
+            }
+            ForgeError::Conflict { .. } => {
+                Try::Later { at: now + self.tempo.backoff(due.tries), why }
+            }
+            ForgeError::Gone { .. }
+            | ForgeError::Forbidden { .. }
+            | ForgeError::TooLong
+            | ForgeError::Refused { .. } => Try::GivenUp(why),
+        })
+    }
+}
+
+/// What a look says about repeating a send.
+enum Looked {
+    /// It had its effect.
+    Stands(Receipt),
+    /// Nothing can be said yet: look again.
+    NotYet { at: Time, why: String },
+    /// It had none: send it, over this comment if there is one.
+    Repeat { over: Option<Receipt> },
+}

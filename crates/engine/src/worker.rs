@@ -1,0 +1,442 @@
+//! Claiming jobs and running their stages: claim, run a stage, settle, and again.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use domain::budget::{Spent, spend};
+use domain::job::{Checkpoint, State};
+use domain::record::StageResult;
+use domain::subject::Pace;
+use domain::task::Priority;
+use domain::{Clock, Job, JobId, RepoKey, Time};
+use futures_util::FutureExt;
+use store::claim::{Claim, Claimed, Hands};
+use store::settle::{Cancels, Settled};
+use store::{Error, Owner, Settlement, Store};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+use workflow::{Again, Context, Failure, Outcome, Then};
+
+use crate::connection::{Connection, Connections};
+use crate::engine::Tempo;
+use crate::heartbeat::Running;
+use crate::journal::Memory;
+use crate::speaker::{Enough, Speaker};
+
+/// How long a worker waits after the store has failed it.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The shortest wait when something is due but cannot be claimed yet.
+const SHORTEST: Duration = Duration::from_millis(250);
+
+/// Runs jobs until it is told to stop.
+#[derive(Clone, Debug)]
+pub struct Worker {
+    pub(crate) store: Store,
+    pub(crate) connections: Connections,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) owner: Owner,
+    pub(crate) speaker: Arc<Speaker>,
+    pub(crate) tempo: Tempo,
+    pub(crate) running: Running,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) freed: Arc<Notify>,
+    pub(crate) places: Arc<Places>,
+}
+
+/// How many jobs run now: answers have places of their own, so that they never wait behind work.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    talk: AtomicUsize,
+    work: AtomicUsize,
+}
+
+impl Places {
+    fn of(&self, priority: Priority) -> &AtomicUsize {
+        match priority {
+            Priority::Talk => &self.talk,
+            Priority::Command | Priority::Automatic => &self.work,
+        }
+    }
+}
+
+impl Worker {
+    /// Claims and runs jobs until `stop`.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let mut changes = self.store.changes();
+        while !stop.is_cancelled() {
+            // Seen before asking: whatever changes after this wakes the wait below.
+            changes.borrow_and_update();
+            let freed = self.freed.notified();
+            match self.store.claim(self.hands()).await {
+                Ok(Claim::Job(claimed)) => {
+                    let alone = claimed.alone;
+                    self.start(*claimed);
+                    if alone {
+                        self.wait_for_quiet(&stop).await;
+                    }
+                    continue;
+                }
+                Ok(Claim::WaitToBeAlone) => {
+                    self.wait_for_quiet(&stop).await;
+                    continue;
+                }
+                Ok(Claim::Nothing) => {}
+                Err(error @ Error::Newer { .. }) => {
+                    tracing::error!(%error, "no more jobs are claimed; those that run are finished");
+                    return;
+                }
+                Err(error) => tracing::warn!(%error, "no job could be claimed"),
+            }
+            let due = self.next_look().await;
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = freed => {}
+                changed = changes.changed() => if changed.is_err() { return },
+                () = self.clock.sleep_until(due) => {}
+            }
+        }
+    }
+
+    fn hands(&self) -> Hands {
+        let mut classes = Vec::with_capacity(3);
+        if self.places.talk.load(Ordering::Relaxed) < self.tempo.talk {
+            classes.push(Priority::Talk);
+        }
+        if self.places.work.load(Ordering::Relaxed) < self.tempo.work {
+            classes.extend([Priority::Command, Priority::Automatic]);
+        }
+        Hands {
+            owner: self.owner.clone(),
+            classes,
+            per_repository: self.tempo.per_repository,
+            busy: self.running.count(),
+        }
+    }
+
+    async fn next_look(&self) -> Time {
+        let now = self.clock.now();
+        match self.store.next_due().await {
+            Ok(Some(due)) => due.max(now + SHORTEST),
+            Ok(None) => now + Duration::from_hours(1),
+            Err(_) => now + PAUSE,
+        }
+    }
+
+    /// Waits until this process runs nothing (J7).
+    async fn wait_for_quiet(&self, stop: &CancellationToken) {
+        loop {
+            let freed = self.freed.notified();
+            if self.running.count() == 0 {
+                return;
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = freed => {}
+            }
+        }
+    }
+
+    fn start(&self, claimed: Claimed) {
+        let this = self.clone();
+        let id = claimed.job.id.clone();
+        let priority = claimed.job.priority;
+        let stop = self.running.enter(&id);
+        self.places.of(priority).fetch_add(1, Ordering::Relaxed);
+        let span = tracing::info_span!(
+            "job",
+            job.id = %id,
+            task = claimed.job.task.work.name(),
+            subject = %claimed.job.task.subject,
+            attempt = claimed.job.attempt
+        );
+        self.tasks.spawn(
+            async move {
+                this.attempt(claimed, stop).await;
+                this.running.leave(&id);
+                this.places.of(priority).fetch_sub(1, Ordering::Relaxed);
+                this.freed.notify_waiters();
+            }
+            .instrument(span),
+        );
+    }
+
+    /// Runs the stages of a claimed job until it is out of our hands.
+    async fn attempt(&self, claimed: Claimed, stop: CancellationToken) {
+        let Claimed { mut job, token, mut checkpoint, stop: wanted, .. } = claimed;
+        if wanted {
+            stop.cancel();
+        }
+        loop {
+            if job.stage.is_empty() {
+                workflow::FIRST_STAGE.clone_into(&mut job.stage);
+            }
+            let settlement = self.stage(&job, token, checkpoint.as_ref(), &stop).await;
+            let Some(settlement) = settlement else { return };
+            if let Settlement::Next { stage, checkpoint: next, .. } = &settlement {
+                job.stage.clone_from(stage);
+                checkpoint = Some(next.clone());
+            }
+            match self.settle(&job.id, token, settlement).await {
+                Some(Settled::GoOn) => {}
+                Some(Settled::Over(state)) => {
+                    tracing::info!(%state, "the job is settled");
+                    return;
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// Runs one stage; `None` if the job is not ours any more.
+    async fn stage(
+        &self,
+        job: &Job,
+        token: i64,
+        checkpoint: Option<&Checkpoint>,
+        stop: &CancellationToken,
+    ) -> Option<Settlement> {
+        if let Some(newer) = checkpoint.filter(|found| found.version > workflow::CHECKPOINT_VERSION)
+        {
+            tracing::error!(found = newer.version, "the checkpoint was written by a newer version");
+            return Some(Settlement::Release);
+        }
+        let subject = &job.task.subject;
+        let Some(connection) = self.connections.find(&subject.repo.origin) else {
+            let why = format!("this version has no outgoing connection to {}", subject.repo.origin);
+            return Some(ended(State::Failed, why, Vec::new()));
+        };
+        if let RepoKey::Name(name) = &subject.repo.key {
+            return self.identify(job, token, name, connection).await;
+        }
+        if job.stage == workflow::FIRST_STAGE {
+            match self.over_budget(job, token, connection).await {
+                Ok(None) => {}
+                Ok(Some(settlement)) => return Some(settlement),
+                Err(error) => return self.store_failed(&error),
+            }
+        }
+        let receipts = match self.store.receipts_of(&job.id).await {
+            Ok(receipts) => receipts,
+            Err(error) => return self.store_failed(&error),
+        };
+        let voice = self.speaker.voice(&connection.origin);
+        let memory =
+            Memory { store: self.store.clone(), job: job.id.clone(), token, stop: stop.clone() };
+        let context = Context {
+            job,
+            forge: connection.read.as_ref(),
+            journal: &memory,
+            desk: &memory,
+            clock: self.clock.as_ref(),
+            bot_names: self.speaker.names(),
+            voice: &voice,
+            checkpoint,
+            receipts: &receipts,
+        };
+        let work = AssertUnwindSafe(workflow::run(&job.stage, &context)).catch_unwind();
+        let outcome = tokio::select! {
+            outcome = work => outcome,
+            // Told to stop: whatever the stage still awaits is dropped, and the store decides what
+            // the job becomes.
+            () = stop.cancelled() => return Some(Settlement::Release),
+        };
+        match outcome {
+            Ok(Ok(outcome)) => Some(settlement_of(outcome)),
+            Ok(Err(failure)) => self.settlement_of_failure(job, failure),
+            Err(panic) => {
+                let why = format!("stage `{}` panicked: {}", job.stage, words_of(panic.as_ref()));
+                self.settlement_of_failure(job, Failure::Bug(why))
+            }
+        }
+    }
+
+    /// Counts a new job against the day's budgets (J5), once however often it starts; returns how it
+    /// ends if there is nothing left. Answers do not use up the repository's day, and a writer's
+    /// own day has no end.
+    async fn over_budget(
+        &self,
+        job: &Job,
+        token: i64,
+        connection: &Connection,
+    ) -> Result<Option<Settlement>, Error> {
+        const COUNTED: &str = "budget";
+        if self.store.recall(&job.id, COUNTED).await?.is_some() {
+            return Ok(None);
+        }
+        self.store.keep(&job.id, token, COUNTED, true.into()).await?;
+        let (task, limits) = (&job.task, &self.tempo.budget);
+        let repo = task.subject.repo_id();
+        if task.work.pace() == Pace::Work {
+            let spent = self.store.spend(&format!("{repo}")).await?;
+            let who = Enough::Repository { limit: limits.repository };
+            if let Some(end) = self.exhausted(job, spend(limits.repository, spent), &who) {
+                return Ok(Some(end));
+            }
+        }
+        let actor = task.actor.id.map_or_else(|| task.actor.login.clone(), |id| id.0.to_string());
+        let spent = self.store.spend(&format!("{repo} {actor}")).await?;
+        let verdict = spend(limits.stranger, spent);
+        if verdict == Spent::Within {
+            return Ok(None);
+        }
+        // Only now is it worth a request to ask whether the author may write.
+        if let Ok(permission) = connection.read.permission(&task.subject.repo, &task.actor).await
+            && permission.may_write()
+        {
+            return Ok(None);
+        }
+        let who = Enough::Author { login: &task.actor.login, limit: limits.stranger };
+        Ok(self.exhausted(job, verdict, &who))
+    }
+
+    fn exhausted(&self, job: &Job, spent: Spent, who: &Enough<'_>) -> Option<Settlement> {
+        let publications = match spent {
+            Spent::Within => return None,
+            Spent::JustExhausted => self.speaker.enough(job, who),
+            Spent::Exhausted => Vec::new(),
+        };
+        Some(ended(State::Skipped, "the budget of the day is used up".to_owned(), publications))
+    }
+
+    /// Reads the id of a repository that its delivery only named, and gives the job back under it (T9).
+    async fn identify(
+        &self,
+        job: &Job,
+        token: i64,
+        name: &str,
+        connection: &Connection,
+    ) -> Option<Settlement> {
+        match connection.read.repository(name).await {
+            Ok(repo) => match self.store.identify(&job.id, token, repo).await {
+                Ok(()) => None,
+                Err(error) => self.store_failed(&error),
+            },
+            Err(error @ forge::Error::Gone { .. }) => {
+                Some(ended(State::Failed, error.to_string(), Vec::new()))
+            }
+            Err(error) => {
+                self.settlement_of_failure(job, Failure::of_forge(&connection.origin, &error))
+            }
+        }
+    }
+
+    fn settlement_of_failure(&self, job: &Job, failure: Failure) -> Option<Settlement> {
+        Some(match failure {
+            Failure::Tell { words, why } => {
+                ended(State::Failed, why, self.speaker.tell(job, &words))
+            }
+            Failure::Again(Again::Backoff { why }) => Settlement::Again {
+                at: self.clock.now() + self.tempo.backoff(job.attempt),
+                error: why,
+            },
+            Failure::Again(Again::Away { endpoint, until, why }) => {
+                Settlement::Wait { endpoint, until, error: why }
+            }
+            Failure::Again(Again::Stopped) => return None,
+            Failure::Bug(why) => {
+                tracing::error!(%why, "a bug ended the job");
+                ended(State::Dead, why, self.speaker.apologise(job))
+            }
+        })
+    }
+
+    fn store_failed(&self, error: &Error) -> Option<Settlement> {
+        match error {
+            Error::Fenced => None,
+            error => {
+                tracing::warn!(%error, "the store failed a stage");
+                Some(Settlement::Again { at: self.clock.now() + PAUSE, error: error.to_string() })
+            }
+        }
+    }
+
+    /// Commits a settlement; `None` if the job is out of our hands without our doing.
+    async fn settle(&self, id: &JobId, token: i64, settlement: Settlement) -> Option<Settled> {
+        let mut tries = 0;
+        loop {
+            match self.store.settle(id, token, settlement.clone()).await {
+                Ok(settled) => return Some(settled),
+                Err(Error::Fenced) => {
+                    tracing::warn!("the lease was lost before the stage was settled");
+                    return None;
+                }
+                Err(error) if error.is_passing() && tries < 5 => {
+                    tries += 1;
+                    self.clock.sleep_until(self.clock.now() + PAUSE).await;
+                }
+                Err(error) if error.is_passing() => {
+                    tracing::error!(%error, "the stage could not be settled; its lease will run out");
+                    return None;
+                }
+                // The database will not have these words: it would refuse them again (J7).
+                Err(error) => {
+                    tracing::error!(%error, "the database refused the stage's result");
+                    if let Err(error) = self.store.bury(id, token, error.to_string()).await {
+                        tracing::error!(%error, "the job could not be ended either");
+                    }
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+fn settlement_of(outcome: Outcome) -> Settlement {
+    let Outcome { result, publications, then } = outcome;
+    let checkpoint = |stage: &str, value| Checkpoint {
+        stage: stage.to_owned(),
+        version: workflow::CHECKPOINT_VERSION,
+        value,
+    };
+    let end = |state, why, cancels, result, publications| Settlement::End {
+        state,
+        why,
+        result: Some(result),
+        publications,
+        cancels,
+    };
+    match then {
+        Then::Stage { name, carry } => Settlement::Next {
+            stage: name.to_owned(),
+            checkpoint: checkpoint(name, carry),
+            result,
+            publications,
+        },
+        Then::StageWhenSent { name, carry } => Settlement::NextWhenSent {
+            stage: name.to_owned(),
+            checkpoint: checkpoint(name, carry),
+            result,
+            publications,
+        },
+        Then::Done => end(State::Done, None, Cancels::Nobody, result, publications),
+        Then::DoneCancellingOthers => {
+            end(State::Done, None, Cancels::Subject, result, publications)
+        }
+        Then::Skipped(why) => end(State::Skipped, Some(why), Cancels::Nobody, result, publications),
+        Then::Failed(why) => end(State::Failed, Some(why), Cancels::Nobody, result, publications),
+    }
+}
+
+fn ended(state: State, why: String, publications: Vec<domain::Publication>) -> Settlement {
+    let result =
+        StageResult { success: false, comment: Some(why.clone()), fields: serde_json::Map::new() };
+    Settlement::End {
+        state,
+        why: Some(why),
+        result: Some(result),
+        publications,
+        cancels: Cancels::Nobody,
+    }
+}
+
+fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
+    words
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}
