@@ -18,6 +18,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use sha2::Sha256;
 
+/// How every marker of ours begins, of whatever version.
+pub(crate) const FAMILY: &str = "<!-- patchwright:";
+
 const OPENING: &str = "<!-- patchwright:1 ";
 const CLOSING: &str = " -->";
 const MAC_LENGTH: usize = 32;

@@ -74,7 +74,7 @@ impl Redactor {
         let mut secret = Vec::new();
         view::each(bytes, |view| {
             for found in search.find_overlapping_iter(view.bytes()) {
-                secret.push(view.source(found.range()));
+                add(view.source(found.range()), &mut secret);
             }
         });
         replace(bytes, secret)
@@ -106,6 +106,16 @@ impl fmt::Debug for Redactor {
 )]
 fn search_for(forms: &BTreeSet<Vec<u8>>) -> Option<AhoCorasick> {
     Some(AhoCorasick::new(forms).expect("secrets are shorter than gigabytes"))
+}
+
+/// Adds a range, to the last one if it touches it: a text of nothing but secrets stays small.
+fn add(range: Range<usize>, ranges: &mut Vec<Range<usize>>) {
+    match ranges.last_mut() {
+        Some(last) if last.start <= range.start && range.start < last.end => {
+            last.end = last.end.max(range.end);
+        }
+        _ => ranges.push(range),
+    }
 }
 
 /// Replaces ranges, which may overlap and come in any order.

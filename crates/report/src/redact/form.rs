@@ -45,7 +45,7 @@ fn of_text(text: &str, forms: &mut BTreeSet<Vec<u8>>) {
 /// Cuts off the digits that depend on what stands before and after the secret in a longer string
 /// (a `user:token` pair, for one): what is left is there whatever the neighbours are.
 fn core_of(mut encoded: String, length: usize, offset: usize) -> String {
-    if length % 3 != 0 {
+    if !length.is_multiple_of(3) {
         encoded.pop();
     }
     encoded.split_off(match offset {

@@ -26,7 +26,7 @@ pub enum Shape {
     GitHubToken,
     GitLabToken,
     SlackToken,
-    /// OpenAI, Anthropic, and those who took over their way of writing keys.
+    /// The keys of `OpenAI` and Anthropic, and of those who took over their way of writing keys.
     ModelKey,
     AwsAccessKey,
     GoogleKey,
