@@ -6,10 +6,9 @@ use domain::publication::{CommentBody, Effect};
 use domain::subject::SubjectKind;
 use domain::task::{Trigger, Work};
 use domain::{Job, Origin, Publication, Slot};
+use forge::Host;
 use report::words::Language;
 use report::{Flavour, Voice};
-
-use crate::connection::Connections;
 
 /// Speaks in the operator's language, by the bot's name, in each forge's accent.
 #[derive(Clone, Debug)]
@@ -21,11 +20,14 @@ pub struct Speaker {
 
 impl Speaker {
     /// `names` are all names that count as a mention; the first one is how we call ourselves.
-    pub fn new(names: Vec<String>, language: Language, connections: &Connections) -> Self {
-        let flavours = connections
-            .iter()
-            .map(|connection| (connection.origin.clone(), connection.host.flavour()))
-            .collect();
+    /// `hosts` are the forges that we speak on: the store must be able to apologise before they are
+    /// connected.
+    pub fn new(
+        names: Vec<String>,
+        language: Language,
+        hosts: impl IntoIterator<Item = (Origin, Host)>,
+    ) -> Self {
+        let flavours = hosts.into_iter().map(|(origin, host)| (origin, host.flavour())).collect();
         Self { names, language, flavours }
     }
 

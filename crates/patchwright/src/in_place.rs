@@ -1,0 +1,128 @@
+//! Works until one job has ended and everything that it published is sent.
+//!
+//! `run`, `replay` and `demo` use the same engine as the server, for the time of one job.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use domain::job::State;
+use domain::{Job, JobId};
+use engine::ingest::Belief;
+use engine::{Answer, Engine};
+
+use crate::complaint::{Complaint, Exit};
+use crate::delivery::Stored;
+use crate::rehearsal::Told;
+use crate::wiring::Spine;
+
+/// How long to wait for a wake-up before looking anyway.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Takes a delivery that somebody vouches for, and works until its job has ended.
+pub async fn deliver(
+    spine: Spine,
+    stored: Stored,
+    told: Told,
+    out: &mut dyn Write,
+) -> Result<Exit, Complaint> {
+    learn_accounts(&spine).await;
+    let answer = spine.ingest.take(stored.headers, stored.body, None, Belief::Unchecked).await?;
+    match answer {
+        Answer::Accepted { job, repeated: false } => {
+            let job = until_ended(spine, &job, told, out).await?;
+            report(&job, out)
+        }
+        Answer::Accepted { job, repeated: true } => {
+            writeln!(out, "taken before, as job {job}")?;
+            Ok(Exit::Done)
+        }
+        Answer::Ignored { reason } => {
+            writeln!(out, "ignored: {reason}")?;
+            Ok(Exit::Done)
+        }
+        Answer::Refused { reason, .. } => {
+            writeln!(out, "refused: {reason}")?;
+            Ok(Exit::Done)
+        }
+        Answer::Malformed { reason, .. } | Answer::NotJson { reason, .. } => {
+            Err(Complaint::usage(anyhow!("the delivery cannot be read: {reason}")))
+        }
+        Answer::Unauthentic => Err(Complaint::usage(anyhow!("the delivery's signature is wrong"))),
+        Answer::NoConnection { host } => {
+            let error = anyhow!("no connection to {host} is configured");
+            Err(Complaint::usage(error).hint("`patchwright config show` prints what is"))
+        }
+    }
+}
+
+/// Asks each forge who we are, so that our own words do not trigger us. A forge that is away now is
+/// asked again by the job itself.
+async fn learn_accounts(spine: &Spine) {
+    for connection in spine.connections.iter() {
+        match connection.read.own_account().await {
+            Ok(account) => {
+                let doors =
+                    spine.ingest.doors().iter().filter(|door| door.origin == connection.origin);
+                doors.for_each(|door| {
+                    account.id.into_iter().for_each(|id| door.learn_own_account(id))
+                });
+            }
+            Err(error) => {
+                tracing::warn!(origin = %connection.origin, %error, "our own account could not be read")
+            }
+        }
+    }
+}
+
+/// Runs the engine until the job has ended; what a rehearsal tells is printed meanwhile.
+pub async fn until_ended(
+    spine: Spine,
+    id: &JobId,
+    mut told: Told,
+    out: &mut dyn Write,
+) -> Result<Job, Complaint> {
+    let Spine { store, connections, speaker, tempo, clock, .. } = spine;
+    let mut changes = store.changes();
+    let engine = Engine::start(store.clone(), connections, clock.clone(), speaker, tempo).await?;
+    let job = loop {
+        changes.borrow_and_update();
+        let job = store.job(id).await?.ok_or(store::Error::Absent("job"))?;
+        if job.state.is_final() && store.unsent_of(id).await? == 0 {
+            break job;
+        }
+        tokio::select! {
+            changed = changes.changed() => if changed.is_err() { return Err(store::Error::Stopped.into()) },
+            () = clock.sleep_until(clock.now() + LOOK) => {}
+            interrupted = tokio::signal::ctrl_c() => {
+                interrupted?;
+                engine.shutdown().await;
+                let error = anyhow!("interrupted while job {id} was {}", job.state);
+                return Err(Complaint::from(error).hint("what was already sent stays; nothing else is kept"));
+            }
+        }
+        tell(&mut told, out)?;
+    };
+    engine.shutdown().await;
+    tell(&mut told, out)?;
+    Ok(job)
+}
+
+/// Says how a job ended, and what that means for the caller.
+pub fn report(job: &Job, out: &mut dyn Write) -> Result<Exit, Complaint> {
+    let why = job.error.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+    writeln!(out, "{} on {}: {}{why}", job.task.work.name(), job.task.subject, job.state)?;
+    Ok(match job.state {
+        State::Done | State::Skipped | State::Superseded => Exit::Done,
+        State::Failed | State::Dead | State::Cancelled | State::Queued | State::Running => {
+            Exit::Failure
+        }
+    })
+}
+
+fn tell(told: &mut Told, out: &mut dyn Write) -> Result<(), Complaint> {
+    while let Some(words) = told.already() {
+        out.write_all(words.as_bytes())?;
+    }
+    Ok(())
+}

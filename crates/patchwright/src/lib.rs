@@ -1,0 +1,69 @@
+//! The binary as a library: configuration, command line and wiring.
+//!
+//! Entry is [`main`]: it reads the environment and the command line, resolves [`settings`], starts
+//! the [`log`], and runs one of the files of [`command`]. This crate alone reads the environment
+//! ([`env`]), reads the clock ([`clock`]) and picks implementations; it contains no product logic.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use report::redact::Redactor;
+
+pub mod cli;
+pub mod clock;
+pub mod command;
+pub mod complaint;
+pub mod delivery;
+pub mod env;
+pub mod in_place;
+pub mod log;
+pub mod rehearsal;
+pub mod settings;
+pub mod wiring;
+
+use cli::{Cli, Colour};
+use complaint::{Complaint, Exit, Paint};
+use env::{Environment, variable};
+
+/// Runs the program with the arguments and the environment of this process.
+pub fn main() -> ExitCode {
+    let environment = Environment::of_process();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(said) => return said_by_clap(&said).into(),
+    };
+    let redactor = Arc::new(Redactor::new(&environment.secrets()));
+    let paint = paint(cli.global.color, &environment);
+    let ended = command::run(&cli, &environment, &redactor, paint, &mut io::stdout().lock());
+    let ended = ended.and_then(|exit| io::stdout().flush().map(|()| exit).map_err(Complaint::from));
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(complaint) if complaint.is_broken_pipe() => Exit::Done.into(),
+        Err(complaint) => {
+            // If even the standard error output is gone, only the exit code is left to tell.
+            let told = complaint.print(&mut io::stderr().lock(), &redactor, paint);
+            told.map_or(Exit::Failure, |()| complaint.exit).into()
+        }
+    }
+}
+
+/// Prints help, version or a mistake on the command line, as clap words it.
+fn said_by_clap(said: &clap::Error) -> Exit {
+    let told = said.print();
+    match said.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if told.is_ok() => Exit::Done,
+        _ => Exit::Usage,
+    }
+}
+
+fn paint(colour: Colour, environment: &Environment) -> Paint {
+    let coloured = match colour {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => io::stderr().is_terminal() && !environment.has(&variable::NO_COLOR.0),
+    };
+    if coloured { Paint::Coloured } else { Paint::Plain }
+}

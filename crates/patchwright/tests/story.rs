@@ -1,0 +1,7 @@
+//! All scenarios, through the front door, in one test binary.
+//!
+//! The whole conversation as text is the specification: read the snapshots.
+
+mod story {
+    mod answer;
+}
