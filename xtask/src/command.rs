@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::metadata::Metadata;
+
 /// The checkout that `xtask` works on.
 #[derive(Debug)]
 pub(crate) struct Workspace {
@@ -45,24 +47,21 @@ impl Workspace {
     }
 
     /// Describes the workspace and everything it depends on, as `Cargo.lock` stands.
-    pub(crate) fn metadata(&self) -> Result<cargo_metadata::Metadata> {
-        cargo_metadata::MetadataCommand::new()
-            .cargo_path(cargo_path())
-            .current_dir(&self.root)
-            .other_options(["--locked".to_owned()])
-            .exec()
-            .context("cargo cannot describe the workspace")
+    pub(crate) fn metadata(&self) -> Result<Metadata> {
+        let description = output(self.cargo().args([
+            "metadata",
+            "--locked",
+            "--all-features",
+            "--format-version=1",
+        ]))?;
+        Metadata::parse(&description)
     }
 
     /// Tells where cargo puts what it builds.
     pub(crate) fn target(&self) -> Result<PathBuf> {
-        let metadata = cargo_metadata::MetadataCommand::new()
-            .cargo_path(cargo_path())
-            .current_dir(&self.root)
-            .no_deps()
-            .exec()
-            .context("cargo cannot describe the workspace")?;
-        Ok(metadata.target_directory.into_std_path_buf())
+        let description =
+            output(self.cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
+        Ok(Metadata::parse(&description)?.target_directory)
     }
 
     /// Lists the files of the project: tracked, or new and not ignored, and present.

@@ -16,6 +16,7 @@ mod command;
 mod docs;
 mod driver;
 mod fuzz;
+mod metadata;
 mod postgres;
 mod suite;
 mod test;

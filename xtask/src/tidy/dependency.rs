@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use anyhow::{Context, Result};
-use cargo_metadata::{Metadata, Package};
 use serde::Deserialize;
 use spdx::{Expression, ParseMode};
 
 use super::Complaint;
 use crate::command::{Workspace, output};
+use crate::metadata::{Metadata, Package};
 
 /// Bans and duplicates count where they are built: on the platform that is shipped.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
@@ -65,11 +65,14 @@ impl Policy {
 
     /// Checks all packages of the lock file, and more strictly those that are really built.
     pub(super) fn check(&self, all: &Metadata, built: &Built) -> Vec<Complaint> {
-        let foreign: Vec<&Package> =
-            all.packages.iter().filter(|package| package.source.is_some()).collect();
+        let foreign: Vec<&Package> = all.foreign().collect();
         let mut complaints = self.check_reasons();
         complaints.extend(foreign.iter().filter_map(|package| self.check_licence(package)));
-        complaints.extend(foreign.iter().filter_map(|package| check_source(package)));
+        complaints.extend(check_sources(
+            foreign
+                .iter()
+                .filter_map(|package| Some((package.name.as_str(), package.source.as_deref()?))),
+        ));
         complaints.extend(self.check_exceptions(&foreign));
         complaints.extend(self.check_bans(built));
         complaints.extend(self.check_duplicates(built));
@@ -117,7 +120,7 @@ impl Policy {
             .iter()
             .filter(|exception| {
                 !foreign.iter().any(|package| {
-                    package.name.as_str() == exception.name
+                    package.name == exception.name
                         && package
                             .license
                             .as_ref()
@@ -169,11 +172,18 @@ impl Policy {
     }
 }
 
-fn check_source(package: &Package) -> Option<Complaint> {
-    let source = package.source.as_ref()?;
-    (!source.is_crates_io()).then(|| {
-        format!("`{}` comes from {source}: only the default registry is allowed", package.name)
-    })
+/// Checks that everything comes from one registry. Our manifests name none, so it is the default.
+fn check_sources<'a>(sources: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Complaint> {
+    let mut registries = BTreeSet::new();
+    let mut complaints = Vec::new();
+    for (name, source) in sources {
+        if !source.starts_with("registry+") {
+            complaints.push(format!("`{name}` comes from {source}, not from the registry"));
+        } else if registries.insert(source) && registries.len() > 1 {
+            complaints.push(format!("`{name}` comes from a second registry: {source}"));
+        }
+    }
+    complaints
 }
 
 /// The packages that the shipped platform builds, tests included, each with its versions.
@@ -266,6 +276,14 @@ mod tests {
     fn a_banned_package_is_named_with_the_reason() {
         let complaints = policy().check_bans(&Built::parse("syn v2.0.0\nopenssl v0.10.0\n"));
         assert_eq!(complaints, ["`openssl` is banned: one TLS stack"]);
+    }
+
+    #[test]
+    fn everything_comes_from_one_registry() {
+        let (first, second) = ("registry+https://a.example", "registry+https://b.example");
+        assert!(check_sources([("a", first), ("b", first)].into_iter()).is_empty());
+        let other = [("a", first), ("b", second), ("c", "git+https://forge.example/c")];
+        assert_eq!(check_sources(other.into_iter()).len(), 2);
     }
 
     #[test]

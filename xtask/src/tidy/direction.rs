@@ -3,33 +3,32 @@
 //! `domain` <- `report` <- the outside things <- `workflow` <- `engine` <- `server` <-
 //! `patchwright`. Siblings do not see each other, and `workflow` does not see `store`.
 
-use cargo_metadata::{DependencyKind, Metadata};
-
 use super::Complaint;
+use crate::metadata::{Dependency, Metadata};
 
 /// The crates that each stand for one outside thing.
 const OUTSIDE: [&str; 7] = ["forge", "git", "model", "sandbox", "store", "atlas", "proto"];
 
 /// Checks every edge between crates of the workspace.
 pub(super) fn check(metadata: &Metadata) -> Vec<Complaint> {
-    let members = metadata.workspace_packages();
-    let is_ours = |name: &str| members.iter().any(|member| member.name.as_str() == name);
-    members
-        .iter()
+    let is_ours = |name: &str| metadata.members().any(|member| member.name == name);
+    metadata
+        .members()
         .flat_map(|member| {
             member
                 .dependencies
                 .iter()
                 .filter(|dependency| is_ours(&dependency.name))
-                .filter_map(|dependency| judge(&member.name, &dependency.name, dependency.kind))
+                .filter_map(|dependency| judge(&member.name, dependency))
+                .chain(place(&member.name))
         })
-        .chain(members.iter().filter_map(|member| place(&member.name)))
         .collect()
 }
 
-fn judge(from: &str, to: &str, kind: DependencyKind) -> Option<Complaint> {
+fn judge(from: &str, dependency: &Dependency) -> Option<Complaint> {
+    let to = dependency.name.as_str();
     if to == "testkit" {
-        return (kind != DependencyKind::Development || from == "xtask")
+        return (!dependency.is_for_tests() || from == "xtask")
             .then(|| format!("`{from}` ships `testkit`: it may only be a dev-dependency"));
     }
     let allowed = match from {
@@ -73,6 +72,14 @@ fn place(name: &str) -> Option<Complaint> {
 mod tests {
     use super::*;
 
+    fn normal(name: &str) -> Dependency {
+        Dependency { name: name.to_owned(), kind: None }
+    }
+
+    fn dev(name: &str) -> Dependency {
+        Dependency { name: name.to_owned(), kind: Some("dev".to_owned()) }
+    }
+
     #[test]
     fn each_layer_sees_the_ones_below_and_no_sibling() {
         for (from, to) in [
@@ -85,7 +92,7 @@ mod tests {
             ("patchwright", "domain"),
             ("testkit", "server"),
         ] {
-            assert_eq!(judge(from, to, DependencyKind::Normal), None, "{from} -> {to}");
+            assert_eq!(judge(from, &normal(to)), None, "{from} -> {to}");
         }
         for (from, to) in [
             ("domain", "report"),
@@ -96,16 +103,16 @@ mod tests {
             ("engine", "server"),
             ("xtask", "domain"),
         ] {
-            assert!(judge(from, to, DependencyKind::Normal).is_some(), "{from} -> {to}");
-            assert!(judge(from, to, DependencyKind::Development).is_some(), "{from} -> {to}");
+            assert!(judge(from, &normal(to)).is_some(), "{from} -> {to}");
+            assert!(judge(from, &dev(to)).is_some(), "{from} -> {to}");
         }
     }
 
     #[test]
     fn testkit_is_a_dev_dependency_or_nothing() {
-        assert_eq!(judge("patchwright", "testkit", DependencyKind::Development), None);
-        assert!(judge("patchwright", "testkit", DependencyKind::Normal).is_some());
-        assert!(judge("xtask", "testkit", DependencyKind::Development).is_some());
+        assert_eq!(judge("patchwright", &dev("testkit")), None);
+        assert!(judge("patchwright", &normal("testkit")).is_some());
+        assert!(judge("xtask", &dev("testkit")).is_some());
     }
 
     #[test]

@@ -10,12 +10,13 @@ use super::file::File;
 
 const SECTIONS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// Checks the manifest of every member; the root's is where everything stands.
+/// Checks the manifest of every member, and the root's, where everything stands.
 pub(super) fn check(files: &[File]) -> Vec<Complaint> {
     files
         .iter()
-        .filter(|file| file.name() == "Cargo.toml" && file.path != "Cargo.toml")
+        .filter(|file| file.name() == "Cargo.toml")
         .flat_map(|file| match file.text.parse::<Table>() {
+            Ok(manifest) if file.path == "Cargo.toml" => judge_root(&manifest),
             Ok(manifest) => judge(&file.path, &manifest),
             Err(error) => vec![format!("{}: {}", file.path, error.message())],
         })
@@ -40,6 +41,22 @@ fn judge(path: &str, manifest: &Table) -> Vec<Complaint> {
     complaints
 }
 
+fn judge_root(manifest: &Table) -> Vec<Complaint> {
+    let dependencies = manifest
+        .get("workspace")
+        .and_then(|workspace| workspace.get("dependencies"))
+        .and_then(Value::as_table);
+    let elsewhere = |value: &Value| {
+        ["git", "registry", "registry-index"].iter().any(|key| value.get(*key).is_some())
+    };
+    dependencies
+        .into_iter()
+        .flatten()
+        .filter(|(_, value)| elsewhere(value))
+        .map(|(name, _)| format!("Cargo.toml: `{name}` must come from the default registry"))
+        .collect()
+}
+
 fn is_inherited(value: &Value) -> bool {
     value.as_table().is_some_and(|table| {
         table.get("workspace").and_then(Value::as_bool) == Some(true)
@@ -60,6 +77,13 @@ mod tests {
         let manifest = "[dependencies]\na.workspace = true\nb = { workspace = true, optional = true }\n\
                         [lints]\nworkspace = true\n";
         assert_eq!(check(manifest), Vec::<Complaint>::new());
+    }
+
+    #[test]
+    fn the_root_takes_everything_from_the_default_registry() {
+        let root = "[workspace.dependencies]\na = \"1\"\nb = { path = \"b\" }\n\
+                    c = { git = \"https://forge.example/c\" }\nd = { version = \"1\", registry = \"own\" }\n";
+        assert_eq!(judge_root(&root.parse().unwrap()).len(), 2);
     }
 
     #[test]
