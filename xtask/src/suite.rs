@@ -58,6 +58,12 @@ impl Suite {
         });
     }
 
+    /// Tells whether a step has run and failed.
+    pub(crate) fn has_failed(&self, name: &str) -> bool {
+        let failed = |row: &Row| matches!(row.outcome, Outcome::Failed(_));
+        self.rows.iter().any(|row| row.name == name && failed(row))
+    }
+
     /// Judges all steps together.
     pub(crate) fn verdict(&self, skips: Skips) -> Verdict {
         let broken = |row: &Row| match row.outcome {
@@ -143,6 +149,7 @@ mod tests {
         let mut suite = Suite::default();
         suite.step("first", || anyhow::bail!("no luck"));
         suite.step("second", || Ok(Outcome::Passed));
+        assert!(suite.has_failed("first") && !suite.has_failed("second"));
         assert_eq!(suite.verdict(Skips::Reported), Verdict::Broken);
         let table = suite.to_string();
         assert!(table.contains("first        FAILED"), "{table}");

@@ -55,13 +55,15 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Verdict> {
     let mut suite = Suite::default();
     let mut database = None;
     for step in steps {
+        let builds = !suite.has_failed(&Step::Build.name());
         suite.step(step.name(), || match step {
             Step::Format => cargo(workspace, &["fmt", "--all", "--check"]),
             Step::Tidy => tidy_up(workspace),
             Step::Fixtures => passed(&mut workspace.command("scripts/fixtures.sh")),
             Step::Build => cargo(workspace, &["test", "--workspace", "--no-run", "--quiet"]),
             Step::Postgresql => start_database(&mut database),
-            Step::Test => test(workspace, database.as_ref()),
+            Step::Test if builds => test(workspace, database.as_ref()),
+            Step::Test => Ok(Outcome::Failed("not run: it does not build".to_owned())),
             Step::Lint => lint(workspace),
             Step::Docs => document(workspace),
         });
