@@ -4,4 +4,5 @@
 
 mod story {
     mod answer;
+    mod effect;
 }

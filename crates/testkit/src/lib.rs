@@ -1,14 +1,19 @@
 //! The world that tests Patchwright. It never ships.
 //!
 //! [`forge`] is a fake forge that a real adapter talks to over HTTP, [`github`] its face and its
-//! deliveries, [`thread`] its conversations as text, [`clock`] time that a test moves by hand.
+//! deliveries, [`signature`] how every forge signs,
+//! [`thread`] its conversations as text, [`clock`] time that a test moves by hand;
+//! [`world`] puts the whole product around it.
 
 pub mod clock;
 pub mod forge;
 pub mod fuzz;
 pub mod github;
+pub mod signature;
 pub mod thread;
+pub mod world;
 
 pub use self::forge::FakeForge;
 pub use clock::{HandClock, WallClock};
 pub use github::SignedDelivery;
+pub use world::World;
