@@ -48,7 +48,7 @@ pub struct Global {
     /// Log more or less: error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL", global = true)]
     pub log_level: Option<String>,
-    /// Use colours; auto: on a terminal, unless NO_COLOR is set
+    /// Use colours; auto: on a terminal where `NO_COLOR` is not set
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     pub color: Colour,
 }

@@ -56,7 +56,7 @@ pub fn run(
         }
         Command::Jobs(command) => {
             let Prepared { settings, runtime } = prepare()?;
-            runtime.block_on(jobs::run(command, &settings, out))
+            runtime.block_on(jobs::run(command, &settings, &sending.0, out))
         }
         Command::Doctor => {
             let Prepared { settings, runtime } = prepare()?;
@@ -64,7 +64,7 @@ pub fn run(
         }
         Command::Migrate => {
             let Prepared { settings, runtime } = prepare()?;
-            runtime.block_on(migrate::run(&settings, out))
+            runtime.block_on(migrate::run(&settings, &sending.0, out))
         }
         Command::Demo => {
             let Prepared { settings, runtime } = prepare()?;

@@ -62,14 +62,13 @@ async fn learn_accounts(spine: &Spine) {
     for connection in spine.connections.iter() {
         match connection.read.own_account().await {
             Ok(account) => {
-                let doors =
-                    spine.ingest.doors().iter().filter(|door| door.origin == connection.origin);
-                doors.for_each(|door| {
-                    account.id.into_iter().for_each(|id| door.learn_own_account(id))
-                });
+                let doors = spine.ingest.doors().iter();
+                for door in doors.filter(|door| door.origin == connection.origin) {
+                    account.id.into_iter().for_each(|id| door.learn_own_account(id));
+                }
             }
             Err(error) => {
-                tracing::warn!(origin = %connection.origin, %error, "our own account could not be read")
+                tracing::warn!(origin = %connection.origin, %error, "our own account could not be read");
             }
         }
     }

@@ -133,3 +133,59 @@ fn words(publication: &Publication, earlier: Option<&Receipt>) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::event::Place;
+    use domain::publication::CommentBody;
+    use domain::{Origin, Repo, RepoKey};
+
+    use super::*;
+
+    fn publication(slot: Slot, effect: Effect) -> Publication {
+        let repo = Repo {
+            origin: Origin::new("https://forge.example"),
+            key: RepoKey::Id(1),
+            full_name: "acme/demo".to_owned(),
+            default_branch: None,
+        };
+        Publication { subject: Subject::issue(repo, 7), slot, effect }
+    }
+
+    fn comment(markdown: &str) -> Effect {
+        let markdown = markdown.to_owned();
+        Effect::Comment(CommentBody {
+            kind: "answer".to_owned(),
+            markdown,
+            claim: None,
+            closing: None,
+        })
+    }
+
+    #[tokio::test]
+    async fn what_would_be_sent_is_told_and_gets_a_receipt_that_can_be_edited() {
+        let (sending, mut told) = begin();
+        let Sending::Rehearsed(port) = sending else { panic!("a rehearsal sends nothing") };
+        let seen = ReactionTarget::Comment { id: 3, place: Place::Conversation };
+        let reaction =
+            publication(Slot::ack("c3"), Effect::Reaction { on: seen, sign: Sign::Eyes });
+        assert_eq!(port.send(&reaction, None).await.unwrap(), Receipt::Done);
+        let first =
+            port.send(&publication(Slot::status(), comment("one\ntwo")), None).await.unwrap();
+        assert_eq!(first, Receipt::Comment { id: 1, revision: 1, url: None });
+        let again =
+            port.send(&publication(Slot::status(), comment("three")), Some(&first)).await.unwrap();
+        assert_eq!(again, Receipt::Comment { id: 1, revision: 2, url: None });
+
+        let words: String = std::iter::from_fn(|| told.already()).collect();
+        expect_test::expect![[r#"
+            would react with eyes to comment 3 on acme/demo#7
+            would comment on acme/demo#7 (status):
+              | one
+              | two
+            would edit the comment on acme/demo#7 (status):
+              | three
+        "#]]
+        .assert_eq(&words);
+    }
+}

@@ -10,7 +10,7 @@ use domain::Policy;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use crate::env::{Environment, Use, variable};
+use crate::env::{Environment, Use, Variable, variable};
 
 pub mod connection;
 pub mod document;
@@ -237,7 +237,7 @@ fn token_variable(connection: &Connection) -> &'static str {
 
 fn not_used_yet(environment: &Environment) -> Vec<&'static str> {
     let later = variable::ALL.iter().filter(|variable| variable.used == Use::Later);
-    later.filter(|variable| environment.has(variable)).map(|variable| variable.name()).collect()
+    later.filter(|variable| environment.has(variable)).map(Variable::name).collect()
 }
 
 /// Settles the data folder: as set, else the user's.

@@ -33,7 +33,7 @@ pub struct Spine {
     pub clock: Arc<dyn Clock>,
 }
 
-/// Where the key of the markers comes from when nobody set MARKER_KEY (E1).
+/// Where the key of the markers comes from when nobody set `MARKER_KEY` (E1).
 #[derive(Clone, Debug)]
 pub enum KeySource {
     /// A random one is made once and kept in the store.
@@ -51,10 +51,19 @@ pub async fn operators_store(settings: &Settings) -> Result<Store, store::Error>
 }
 
 /// Where the configuration says that the store is.
-pub fn configured_place(settings: &Settings) -> Place {
+fn configured_place(settings: &Settings) -> Place {
     match settings.database() {
         Database::Sqlite { file } => Place::Sqlite(file),
         Database::Postgres { url } => Place::Postgres { url, schema: None },
+    }
+}
+
+/// Where a command keeps its jobs: as configured, and in a passing store for a rehearsal, whose
+/// receipts must never be taken for real ones.
+pub fn place(settings: &Settings, sending: &Sending, folder: &Path) -> Place {
+    match sending {
+        Sending::Real => configured_place(settings),
+        Sending::Rehearsed(_) => passing_place(folder),
     }
 }
 
@@ -82,8 +91,12 @@ pub async fn assemble(
     for connection in &settings.connections {
         let ours =
             Ours::new(&instance, key.clone()).formerly(connection.former_accounts.iter().copied());
-        if let Some(joined) = forge(connection, Arc::new(ours), redactor, Arc::clone(&clock))? {
-            connections.push(with_sending(joined, sending));
+        match forge(connection, Arc::new(ours), redactor, Arc::clone(&clock))? {
+            Some(joined) => connections.push(with_sending(joined, sending)),
+            None => tracing::warn!(
+                connection = connection.name,
+                "its deliveries are taken, but nothing can be answered there: no token, or not in this version"
+            ),
         }
         doors.push(door(settings, connection));
     }

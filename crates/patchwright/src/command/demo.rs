@@ -23,11 +23,6 @@ use crate::wiring::{self, Spine};
 const REPOSITORY: &str = "sample/greeter";
 const PERSON: &str = "alice";
 
-const OPENING: &str = "\
-This is Patchwright on a sample repository, in a temporary folder, with no network.
-No model is asked: this version answers `help`, `status` and `cancel`, and these need none.
-";
-
 const CLOSING: &str = "\
 What happened: the issue became an event, the event a durable job, the job an answer, and the answer
 was published exactly once. On a forge the event is a signed delivery; all else is the same.
@@ -45,7 +40,15 @@ pub async fn run(
     redactor: &Arc<Redactor>,
     out: &mut dyn Write,
 ) -> Result<Exit, Complaint> {
-    writeln!(out, "{OPENING}")?;
+    writeln!(
+        out,
+        "This is Patchwright on a sample repository, in a temporary folder, with no network."
+    )?;
+    writeln!(
+        out,
+        "No model is asked: what this version does ({}) needs none.\n",
+        workflow::AVAILABLE.join(", ")
+    )?;
     let folder = tempfile::tempdir()?;
     let clock: Arc<dyn Clock> = Arc::new(WallClock);
     let ours = Arc::new(Ours::new("demo", None));
@@ -90,4 +93,33 @@ pub async fn run(
     let exit = in_place::report(&job, out)?;
     writeln!(out, "\n{CLOSING}")?;
     Ok(exit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::Environment;
+    use crate::settings::Flags;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_demo_shows_a_question_and_its_answer_with_nothing_configured() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut flags = Flags::default();
+        flags.set("--data", Some(folder.path().display()));
+        let settings = Settings::load(&flags, &Environment::default()).unwrap();
+        let mut out = Vec::new();
+        let exit = run(&settings, &Arc::new(Redactor::default()), &mut out).await.unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(exit, Exit::Done, "{text}");
+        let asked = text.find("alice:\n  @patchwright help").expect("the question is shown");
+        let answered =
+            text.find("patchwright:\n  I am `@patchwright`").expect("the answer is shown");
+        assert!(asked < answered, "{text}");
+        assert!(text.contains("No model is asked"), "{text}");
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            0,
+            "it leaves nothing behind"
+        );
+    }
 }

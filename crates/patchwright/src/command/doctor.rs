@@ -285,6 +285,8 @@ fn remedy(error: &forge::Error) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::Environment;
+    use crate::settings::Flags;
 
     #[test]
     fn a_short_secret_is_wrong_and_is_not_shown() {
@@ -309,5 +311,28 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
         assert!(matches!(data_folder(&file.join("below")).verdict, Verdict::Wrong { .. }));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_fresh_installation_is_told_what_to_do_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut flags = Flags::default();
+        flags.set("--data", Some(folder.path().display()));
+        let environment = Environment::of([("PLATFORM", "gitlab"), ("ADMIN_TOKEN", "short")]);
+        let settings = Settings::load(&flags, &environment).unwrap();
+        let mut out = Vec::new();
+        let exit = run(&settings, &Arc::new(Redactor::default()), &mut out).await.unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(exit, Exit::Failure, "{text}");
+        for words in [
+            "FAIL  configuration: the gateway refuses to start without a webhook secret",
+            "FAIL  configuration: the connection `gitlab` has no token",
+            "      do: set GITLAB_TOKEN",
+            "FAIL  admin token: shorter than 16 characters",
+            "note  marker key: a random one is kept",
+            "ok    store: SQLite in",
+        ] {
+            assert!(text.contains(words), "{words}\n{text}");
+        }
     }
 }

@@ -12,23 +12,31 @@ use store::journal::Entry;
 
 use crate::cli;
 use crate::complaint::{Complaint, Exit};
+use crate::rehearsal::Sending;
 use crate::settings::Settings;
 use crate::wiring;
 
 /// How many entries of a record are shown at most; the admin API has the rest.
 const MOST_RECORDS: u32 = 1_000;
 
-/// Does what was asked for.
+/// Does what was asked for; in a rehearsal orders are only tried on the job's state.
 pub async fn run(
     command: &cli::Jobs,
     settings: &Settings,
+    sending: &Sending,
     out: &mut dyn Write,
 ) -> Result<Exit, Complaint> {
     let store = &wiring::operators_store(settings).await?;
-    match command {
-        cli::Jobs::List { state, limit } => list(store, *state, *limit, out).await,
-        cli::Jobs::Show { id } => show(store, &JobId(id.clone()), out).await,
-        cli::Jobs::Cancel { id } => {
+    match (command, sending) {
+        (cli::Jobs::List { state, limit }, _) => list(store, *state, *limit, out).await,
+        (cli::Jobs::Show { id }, _) => show(store, &JobId(id.clone()), out).await,
+        (cli::Jobs::Cancel { id }, Sending::Rehearsed(_)) => {
+            would(store, id, State::Cancelled, out).await
+        }
+        (cli::Jobs::Retry { id }, Sending::Rehearsed(_)) => {
+            would(store, id, State::Queued, out).await
+        }
+        (cli::Jobs::Cancel { id }, Sending::Real) => {
             let state =
                 store.cancel(&JobId(id.clone())).await.map_err(|error| refused(error, id))?;
             match state {
@@ -37,12 +45,31 @@ pub async fn run(
             }
             Ok(Exit::Done)
         }
-        cli::Jobs::Retry { id } => {
+        (cli::Jobs::Retry { id }, Sending::Real) => {
             store.retry(&JobId(id.clone())).await.map_err(|error| refused(error, id))?;
             writeln!(out, "{id} is queued again")?;
             Ok(Exit::Done)
         }
     }
+}
+
+/// Says what an order would make of a job.
+async fn would(
+    store: &Store,
+    id: &str,
+    next: State,
+    out: &mut dyn Write,
+) -> Result<Exit, Complaint> {
+    let job = store.job(&JobId(id.to_owned())).await?;
+    let Some(job) = job else { return Err(refused(store::Error::Absent("job"), id)) };
+    // An order to run again is for jobs that have ended; a running one only loses its worker.
+    let possible = job.state.may_become(next) && (next != State::Queued || job.state.is_final());
+    if possible {
+        writeln!(out, "{id} is {} and would become {next}", job.state)?;
+        return Ok(Exit::Done);
+    }
+    let wanted = if next == State::Queued { "retried" } else { next.as_str() };
+    Err(refused(store::Error::WrongState { found: job.state, wanted }, id))
 }
 
 async fn list(
@@ -75,15 +102,15 @@ async fn show(store: &Store, id: &JobId, out: &mut dyn Write) -> Result<Exit, Co
 
 fn refused(error: store::Error, id: &str) -> Complaint {
     let hint = match &error {
-        store::Error::Absent(_) => {
-            Some(format!("`patchwright jobs list` shows the ids; there is no {id}"))
-        }
+        store::Error::Absent(_) => Some("`patchwright jobs list` shows the ids".to_owned()),
         store::Error::WrongState { .. } => {
             Some(format!("`patchwright jobs show {id}` tells its state"))
         }
         _ => None,
     };
-    let complaint = Complaint::from(error);
+    let complaint = Complaint::from(
+        anyhow::Error::from(error).context(format!("nothing was done about job {id}")),
+    );
     match hint {
         Some(hint) => complaint.hint(hint),
         None => complaint,
@@ -155,6 +182,8 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::Environment;
+    use crate::settings::Flags;
 
     #[test]
     fn text_of_others_cannot_steer_the_terminal() {
@@ -165,5 +194,35 @@ mod tests {
     fn moments_are_shown_in_utc() {
         assert_eq!(moment(Time(0)), "1970-01-01T00:00:00Z");
         assert_eq!(moment(Time(i64::MAX)), i64::MAX.to_string());
+    }
+
+    /// Runs a command on an empty store.
+    async fn on_nothing(command: cli::Jobs, sending: &Sending) -> Result<String, Complaint> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut flags = Flags::default();
+        flags.set("--data", Some(folder.path().display()));
+        let settings = Settings::load(&flags, &Environment::default()).unwrap();
+        let mut out = Vec::new();
+        run(&command, &settings, sending, &mut out).await?;
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_empty_store_has_no_jobs() {
+        let list = cli::Jobs::List { state: None, limit: 50 };
+        assert_eq!(on_nothing(list, &Sending::Real).await.unwrap(), "no jobs\n");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn orders_about_a_job_that_is_not_there_fail_also_in_a_rehearsal() {
+        let (rehearsed, _told) = crate::rehearsal::begin();
+        for sending in [Sending::Real, rehearsed] {
+            for command in
+                [cli::Jobs::Cancel { id: "x".to_owned() }, cli::Jobs::Retry { id: "x".to_owned() }]
+            {
+                let complaint = on_nothing(command, &sending).await.unwrap_err();
+                assert_eq!(complaint.exit, Exit::Failure);
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::complaint::{Complaint, Exit};
 use crate::delivery::Stored;
 use crate::in_place;
 use crate::rehearsal::{Sending, Told};
-use crate::settings::Settings;
+use crate::settings::{Role, Settings};
 use crate::wiring::{self, KeySource};
 
 /// Takes the delivery and works until its job has ended.
@@ -24,12 +24,13 @@ pub async fn run(
     redactor: &Arc<Redactor>,
     out: &mut dyn Write,
 ) -> Result<Exit, Complaint> {
+    let missing = settings.missing(Role::Worker);
+    if !missing.is_empty() {
+        return Err(Complaint::about(missing));
+    }
     let stored = Stored::read(&command.file, command.forge, command.event.as_deref())?;
     let folder = tempfile::tempdir()?;
-    let place = match sending {
-        Sending::Real => wiring::configured_place(settings),
-        Sending::Rehearsed(_) => wiring::passing_place(folder.path()),
-    };
+    let place = wiring::place(settings, &sending, folder.path());
     let spine = wiring::assemble(settings, place, KeySource::Store, &sending, redactor).await?;
     in_place::deliver(spine, stored, told, out).await
 }

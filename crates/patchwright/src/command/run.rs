@@ -17,7 +17,7 @@ use crate::delivery::Stored;
 use crate::env::{Environment, variable};
 use crate::in_place;
 use crate::rehearsal::{Sending, Told};
-use crate::settings::Settings;
+use crate::settings::{Role, Settings};
 use crate::wiring::{self, KeySource};
 
 /// Takes the event and works until its job has ended.
@@ -29,6 +29,10 @@ pub async fn run(
     redactor: &Arc<Redactor>,
     out: &mut dyn Write,
 ) -> Result<Exit, Complaint> {
+    let missing = settings.missing(Role::Worker);
+    if !missing.is_empty() {
+        return Err(Complaint::about(missing));
+    }
     let stored = event(command, environment)?;
     let folder = tempfile::tempdir()?;
     let place = wiring::passing_place(folder.path());

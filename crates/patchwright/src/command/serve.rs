@@ -4,12 +4,14 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use anyhow::anyhow;
 use engine::ingest::Belief;
 use engine::{Engine, learn_accounts};
 use report::redact::Redactor;
 use server::{App, Limits};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::complaint::{Complaint, Exit};
@@ -17,7 +19,7 @@ use crate::rehearsal::{Sending, Told};
 use crate::settings::{Role, Settings};
 use crate::wiring::{self, KeySource, Spine};
 
-/// Serves until SIGTERM or SIGINT.
+/// Serves until SIGTERM or SIGINT. A second signal ends it at once.
 pub async fn run(
     role: Role,
     settings: &Settings,
@@ -29,10 +31,11 @@ pub async fn run(
     if !missing.is_empty() {
         return Err(Complaint::about(missing));
     }
-    warn(settings);
     let mut interrupts = Interrupts::listen()?;
+    warn(settings, out)?;
     let listener = if role.listens() { Some(bind(*settings.server.listen).await?) } else { None };
-    let place = wiring::configured_place(settings);
+    let folder = tempfile::tempdir()?;
+    let place = wiring::place(settings, &sending, folder.path());
     let spine = wiring::assemble(settings, place, KeySource::Store, &sending, redactor).await?;
     let stop = CancellationToken::new();
 
@@ -43,30 +46,33 @@ pub async fn run(
         stop.clone(),
     ));
     let engine = if role.works() { Some(start(&spine).await?) } else { None };
-    let gateway = listener.map(|listener| {
-        let stopped = stop.clone().cancelled_owned();
-        tokio::spawn(server::serve(listener, app(settings, &spine), stopped))
-    });
+    let mut gateway = Gateway::start(listener, app(settings, &spine), &stop, out)?;
     tracing::info!(?role, "serving");
 
-    let ended = loop {
+    let asked = loop {
         tokio::select! {
-            name = interrupts.next() => {
-                tracing::info!(signal = name, "stopping");
-                break Ok(Exit::Done);
-            }
+            name = interrupts.next() => break name,
+            ended = gateway.ended() => return Err(ended.context("the gateway ended by itself").into()),
             words = told.next() => out.write_all(words.as_bytes())?,
         }
     };
+    tracing::info!(signal = asked, "stopping");
     stop.cancel();
-    if let Some(gateway) = gateway {
-        gateway.await??;
+    let draining = async {
+        gateway.drained().await?;
+        if let Some(engine) = engine {
+            engine.shutdown().await;
+        }
+        learning.await?;
+        anyhow::Ok(Exit::Done)
+    };
+    tokio::select! {
+        ended = draining => Ok(ended?),
+        name = interrupts.next() => {
+            let error = anyhow!("{name} came a second time: what still ran is left to the next start");
+            Err(error.into())
+        }
     }
-    if let Some(engine) = engine {
-        engine.shutdown().await;
-    }
-    learning.await?;
-    ended
 }
 
 async fn start(spine: &Spine) -> Result<Engine, store::Error> {
@@ -95,11 +101,13 @@ fn app(settings: &Settings, spine: &Spine) -> App {
 }
 
 /// Says what an operator should know before the first delivery comes.
-fn warn(settings: &Settings) {
+fn warn(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     if *settings.server.test_mode {
-        tracing::warn!(
+        // Said whatever the level of the log is.
+        writeln!(
+            out,
             "TEST_MODE IS ON: UNSIGNED DELIVERIES ARE TAKEN. Never use it for real work."
-        );
+        )?;
     }
     for warning in &settings.warnings {
         tracing::warn!(hint = warning.hints.join("; "), "{warning}");
@@ -112,6 +120,48 @@ fn warn(settings: &Settings) {
             variables = settings.not_used_yet.join(", "),
             "set, but not used yet by this version"
         );
+    }
+    Ok(())
+}
+
+/// The running gateway, where this process has one.
+struct Gateway {
+    task: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Gateway {
+    fn start(
+        listener: Option<TcpListener>,
+        app: App,
+        stop: &CancellationToken,
+        out: &mut dyn Write,
+    ) -> io::Result<Self> {
+        let Some(listener) = listener else { return Ok(Self { task: None }) };
+        // The address tells those who asked for any free port which one they got.
+        writeln!(out, "listening on http://{}", listener.local_addr()?)?;
+        out.flush()?;
+        let stopped = stop.clone().cancelled_owned();
+        Ok(Self { task: Some(tokio::spawn(server::serve(listener, app, stopped))) })
+    }
+
+    /// Waits for an end that nobody asked for.
+    async fn ended(&mut self) -> anyhow::Error {
+        match &mut self.task {
+            None => std::future::pending().await,
+            Some(task) => match task.await {
+                Ok(Ok(())) => anyhow!("it was not asked to"),
+                Ok(Err(error)) => error.into(),
+                Err(error) => error.into(),
+            },
+        }
+    }
+
+    /// Waits until open requests have ended.
+    async fn drained(self) -> anyhow::Result<()> {
+        match self.task {
+            None => Ok(()),
+            Some(task) => Ok(task.await??),
+        }
     }
 }
 
@@ -133,8 +183,8 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, Complaint> {
 
 /// The two signals that ask a process to stop.
 struct Interrupts {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
+    terminate: Signal,
+    interrupt: Signal,
 }
 
 impl Interrupts {

@@ -102,9 +102,9 @@ variables! {
     /// Address of the model's API.
     LLM_BASE_URL: Plain, Later = "LLM_BASE_URL";
     /// Key of the model's API. No model is asked yet; `run` derives the key of its markers from it
-    /// where MARKER_KEY is not set.
+    /// where `MARKER_KEY` is not set.
     LLM_API_KEY: Secret, Now = "LLM_API_KEY";
-    /// The heavy model, and the light one unless LLM_LIGHT_MODEL is set.
+    /// The heavy model, and the light one unless `LLM_LIGHT_MODEL` is set.
     LLM_MODEL: Plain, Later = "LLM_MODEL";
     /// The light model.
     LLM_LIGHT_MODEL: Plain, Later = "LLM_LIGHT_MODEL";

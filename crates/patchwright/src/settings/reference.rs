@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::field::{Fallback, Field, Form};
 use super::section;
 use super::show::as_toml;
-use crate::env::{Confidence, Use, variable};
+use crate::env::{Confidence, Use, Variable, variable};
 
 /// Returns the reference of settings and environment variables, in Markdown.
 pub fn markdown() -> String {
@@ -80,7 +80,7 @@ fn default(field: &Field) -> String {
 }
 
 fn also(field: &Field) -> String {
-    let names = field.variable.iter().map(|variable| variable.name()).chain(field.flag);
+    let names = field.variable.iter().map(Variable::name).chain(field.flag);
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::field::{Fallback, Field, Form, Repeated, Section, Shown};
 use super::value::quoted;
 use super::{Settings, section};
+use crate::env::Variable;
 
 /// Returns the resolved configuration with the source of each value. Secrets read `[set]`.
 pub fn resolved(settings: &Settings) -> String {
@@ -103,8 +104,7 @@ fn example_field(text: &mut String, field: &Field) {
     for about in field.about {
         let _ = writeln!(text, "#{about}");
     }
-    let also: Vec<_> =
-        field.variable.iter().map(|variable| variable.name()).chain(field.flag).collect();
+    let also: Vec<_> = field.variable.iter().map(Variable::name).chain(field.flag).collect();
     if !also.is_empty() {
         let _ = writeln!(text, "# Also: {}.", also.join(", "));
     }

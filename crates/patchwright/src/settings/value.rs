@@ -24,7 +24,7 @@ pub enum Raw {
     Text(String),
     Integer(i64),
     Boolean(bool),
-    List(Vec<Raw>),
+    List(Vec<Self>),
     /// Something that no setting takes: a table, a date, a fraction.
     Strange,
 }
@@ -130,7 +130,7 @@ impl Value for Vec<String> {
     }
 
     fn show(&self) -> Option<String> {
-        let items: Vec<_> = self.iter().map(|item| quoted(item)).collect();
+        let items: Self = self.iter().map(|item| quoted(item)).collect();
         Some(format!("[{}]", items.join(", ")))
     }
 }
