@@ -1,4 +1,4 @@
-//! One file per command. [`run`] resolves the settings, starts the log and hands over.
+//! One file per command. [`run()`] resolves the settings, starts the log and hands over.
 
 use std::io::Write;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //!
 //! Entry is [`main`]: it reads the environment and the command line, resolves [`settings`], starts
 //! the [`log`], and runs one of the files of [`command`]. This crate alone reads the environment
-//! ([`env`]), reads the clock ([`clock`]) and picks implementations; it contains no product logic.
+//! ([`mod@env`]), reads the clock ([`clock`]) and picks implementations; it contains no product logic.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

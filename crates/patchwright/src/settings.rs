@@ -2,7 +2,7 @@
 //!
 //! [`Settings::load`] turns every source into meaning once; the rest of the program asks nobody
 //! else. Declared settings stand in [`section`], the forges in [`connection`]; [`show`] prints what
-//! was resolved and [`reference`] documents what may be set.
+//! was resolved and [`mod@reference`] documents what may be set.
 
 use std::path::{Path, PathBuf};
 

@@ -80,7 +80,7 @@ section! {
         url: Option<Url> = "url", Unset { example: "https://github.example.org/api/v3" };
         /// Token of the account to act as.
         token: Secret = "token", Unset { example: "" };
-        /// Secret that signs its deliveries. Unset: the one of [server].
+        /// Secret that signs its deliveries. Unset: the one of `[server]`.
         webhook_secret: Secret = "webhook-secret", Unset { example: "" };
         /// Numeric ids of accounts that the bot used before: their comments stay its own.
         former_accounts: Vec<AccountId> = "former-accounts", Is("");
@@ -89,7 +89,7 @@ section! {
         pacing: Pacing = "pacing", Is("auto");
         /// File with certificates (PEM) to believe besides the system's.
         ca_bundle: Option<PathBuf> = "ca-bundle", Unset { example: "/etc/ssl/company.pem" };
-        /// Proxy for this forge only. Unset: the one of [network].
+        /// Proxy for this forge only. Unset: the one of `[network]`.
         proxy: Secret = "proxy", Unset { example: "" };
     }
 }
