@@ -137,7 +137,7 @@ impl Live {
         self.changes.borrow_and_update();
         let store = &self.gateway.store;
         let ended = store.job(&self.id).await?.is_none_or(|job| job.state.is_final())
-            && store.unsent_rows(&self.id).await? == 0;
+            && store.unsent_of(&self.id).await? == 0;
         let entries = store.records(&self.id, self.after, BATCH).await?;
         let more = entries.len() >= BATCH as usize;
         if more {

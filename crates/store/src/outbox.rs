@@ -227,12 +227,6 @@ pub fn receipt(db: &mut dyn Db, subject: &Subject, slot: &Slot) -> Result<Option
     row.map(|mut row| row.json("receipt")).transpose()
 }
 
-/// Returns how many rows of a job are neither sent nor given up.
-pub fn unsent(db: &mut dyn Db, job: &JobId) -> Result<i64, Error> {
-    let sql = "SELECT count(*) FROM outbox WHERE job_id = $1 AND state IN ('waiting', 'trying')";
-    db.find(sql, &values![&job.0])?.ok_or(Error::Absent("count"))?.int()
-}
-
 /// Returns all receipts that a job left, by slot.
 pub fn receipts_of(db: &mut dyn Db, job: &JobId) -> Result<Vec<(Slot, Receipt)>, Error> {
     let rows = db.query(
