@@ -153,12 +153,17 @@ impl Body {
 }
 
 /// Puts a piece behind another so that neither changes what the other means: two runs of backticks
-/// would be one, and a sign at the end could become a mention or a reference.
+/// would be one, a sign at the end could become a mention or a reference, and an address would
+/// take what follows into its link.
 fn join(piece: &str, out: &mut String) {
     let ticks = out.ends_with('`') && piece.starts_with('`');
     let sign =
         out.ends_with(['@', '＠', '#', '!', '&']) && piece.starts_with(char::is_alphanumeric);
-    if ticks || sign {
+    // Only a space or a tab ends a link.
+    let last_word = out.rsplit(|c: char| c.is_ascii_whitespace()).next().unwrap_or("");
+    let address = (last_word.contains("://") || last_word.contains("www."))
+        && !piece.starts_with(|c: char| c.is_ascii_whitespace());
+    if ticks || sign || address {
         out.push(' ');
     }
     out.push_str(piece);
@@ -206,5 +211,9 @@ mod tests {
         assert_eq!(body(Sentence::from("a ").theirs("fixes #").number(3_u32)), "a fixes # 3");
         assert_eq!(body(Sentence::default().code("@x").code("`@y")), "`@x` `` `@y ``");
         assert_eq!(body(Sentence::default().theirs("x`").code("@y")), "x\\` `@y`");
+        assert_eq!(
+            body(Sentence::default().theirs("http://x.y/z").ours("，").code("@y")),
+            "http://x.y/z ，`@y`"
+        );
     }
 }

@@ -22,8 +22,7 @@ pub enum Committable {
 }
 
 /// Languages that a host turns into something else than code: a button, a picture, a request.
-const RENDERED: [&str; 36] = [
-    "suggestion",
+const RENDERED: [&str; 35] = [
     "mermaid",
     "math",
     "geojson",
@@ -112,7 +111,10 @@ fn disarmed(text: &str) -> String {
 fn plain_language(language: &str) -> &str {
     let name = language.trim();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.');
-    let rendered = RENDERED.iter().any(|rendered| name.eq_ignore_ascii_case(rendered));
+    let lower = name.to_ascii_lowercase();
+    let first = lower.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or("");
+    // Whatever begins like a suggestion could be one: GitLab puts a range behind the word.
+    let rendered = lower.starts_with("suggestion") || RENDERED.contains(&first);
     if name.len() <= 30 && name.chars().all(plain) && !rendered { name } else { "" }
 }
 

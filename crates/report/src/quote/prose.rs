@@ -1,7 +1,8 @@
 //! Prose of others as Markdown that keeps paragraphs, lists, emphasis and code, and can do nothing.
 //!
 //! Code is recognised here and written anew, so that no host can disagree about where it ends. In
-//! all other text every sign is escaped by which code, HTML, a link or an image could begin, and
+//! all other text every sign is escaped by which code, HTML, a link, an image or a table could
+//! begin (a table ends its cells inside code), and
 //! whatever a forge or a bot would act on is set in inline code: entities and backslashes do not
 //! help there, since some hosts look for mentions in the text as rendered.
 
@@ -184,7 +185,7 @@ fn block_line(line: &str, out: &mut String) {
 
 /// Writes what stands behind the block marks: no command of a bot may begin it.
 fn content(text: &str, out: &mut String) {
-    if text.starts_with('/') || text.starts_with("::") {
+    if text.starts_with('/') || text.starts_with("::") || is_ruling(text) {
         out.push('\\');
         out.push_str(&text[..1]);
         tokens(&text[1..], out);
@@ -194,6 +195,11 @@ fn content(text: &str, out: &mut String) {
     } else {
         tokens(text, out);
     }
+}
+
+/// Whether the line rules off the head of a table of one column, which needs no other sign.
+fn is_ruling(text: &str) -> bool {
+    text.contains(':') && text.chars().all(|c| matches!(c, ':' | '-' | ' ' | '\t'))
 }
 
 fn tokens(text: &str, out: &mut String) {
@@ -224,7 +230,7 @@ fn push_sign(sign: char, out: &mut String) {
         '<' => out.push_str("&lt;"),
         '&' => out.push_str("&amp;"),
         '\t' => out.push(' '),
-        '\\' | '`' | '[' | ']' | '~' | '$' => out.extend(['\\', sign]),
+        '\\' | '`' | '[' | ']' | '~' | '$' | '|' => out.extend(['\\', sign]),
         _ => out.push(sign),
     }
 }

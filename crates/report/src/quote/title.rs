@@ -29,9 +29,7 @@ pub(super) fn one_line(text: &str) -> String {
             }
             Token::TrackerKey(key) => out.push_str(&key.replace('-', "\u{2011}")),
             Token::ReferenceUrl(url) | Token::OddUrl(url) => {
-                let scheme = url.find("://").map_or(0, |at| at + 3);
-                out.extend([&url[..scheme], " "]);
-                for sign in url[scheme..].chars() {
+                for sign in url.replacen("://", ":// ", 1).chars() {
                     out.push(sign);
                     if matches!(sign, '@' | '#' | '!' | '&') {
                         out.push(' ');

@@ -16,7 +16,7 @@ pub(super) enum Token<'a> {
     TrackerKey(&'a str),
     /// The address of an issue or a change, on whatever host.
     ReferenceUrl(&'a str),
-    /// An address that could not be read as anything else.
+    /// An address that nothing can be hidden in or behind. It may be shown as a link.
     PlainUrl(&'a str),
     /// An address with signs in it that Markdown or a forge reads in its own way.
     OddUrl(&'a str),
@@ -102,12 +102,17 @@ fn word(text: &str) -> Token<'_> {
         run(text, |c| !c.is_ascii() && c.is_alphanumeric())
     };
     let (word, rest) = text.split_at(length);
-    if rest.starts_with("://") {
-        return match ["https", "http"].into_iter().find_map(|scheme| ends_with(word, scheme)) {
-            Some("") => url(text),
-            Some(before) => Token::Word(before),
-            None => Token::Word(word),
-        };
+    let address = if rest.starts_with("://") {
+        ["https", "http", "ftp"].into_iter().find_map(|scheme| ends_with(word, scheme))
+    } else if rest.starts_with('.') {
+        ends_with(word, "www")
+    } else {
+        None
+    };
+    match address {
+        Some("") => return url(text),
+        Some(before) => return Token::Word(before),
+        None => {}
     }
     let digits = rest.strip_prefix('-').map_or(0, |rest| run(rest, |c| c.is_ascii_digit()));
     let key = &text[..length + 1.min(digits) + digits];
@@ -150,11 +155,23 @@ fn url(text: &str) -> Token<'_> {
     };
     if REFERRING.iter().any(|part| lower.contains(part)) {
         Token::ReferenceUrl(url)
-    } else if url.chars().all(plain) {
+    } else if url.chars().all(plain) && !refers_by_number(url) && ends_alone(&text[url.len()..]) {
         Token::PlainUrl(url)
     } else {
         Token::OddUrl(url)
     }
+}
+
+/// Whether `&1` stands in it. An address that is none in the eyes of a host is text there.
+fn refers_by_number(url: &str) -> bool {
+    url.split('&').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether what follows an address, up to the next space, is the same bare and in an address. Hosts
+/// take all of it into the link, and would take the backticks of code with it.
+fn ends_alone(rest: &str) -> bool {
+    let inert = |c: char| !c.is_ascii_alphanumeric() && !"@＠#!&[]`\\<~$".contains(c);
+    rest.chars().take_while(|c| !c.is_ascii_whitespace()).all(inert)
 }
 
 fn run(text: &str, belongs: impl Fn(char) -> bool) -> usize {
