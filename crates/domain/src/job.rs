@@ -98,7 +98,9 @@ impl State {
     /// Whether a job may go from this state to `next`. Everything else is a bug or a lost race.
     pub fn may_become(self, next: Self) -> bool {
         match self {
-            Self::Queued => matches!(next, Self::Running | Self::Cancelled | Self::Superseded | Self::Dead),
+            Self::Queued => {
+                matches!(next, Self::Running | Self::Cancelled | Self::Superseded | Self::Dead)
+            }
             Self::Running => next != Self::Running,
             // An operator may try again whatever did not succeed.
             Self::Failed | Self::Dead | Self::Cancelled | Self::Superseded | Self::Skipped => {

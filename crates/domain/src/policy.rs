@@ -70,7 +70,10 @@ impl Policy {
         }
         self.bot_names.iter().any(|name| {
             actor.is_called(name)
-                || actor.login.strip_suffix("[bot]").is_some_and(|login| login.eq_ignore_ascii_case(name))
+                || actor
+                    .login
+                    .strip_suffix("[bot]")
+                    .is_some_and(|login| login.eq_ignore_ascii_case(name))
         })
     }
 }

@@ -7,7 +7,12 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "record", rename_all = "kebab-case")]
 pub enum Record {
     /// The job's state changed.
-    State { from: String, to: String, #[serde(default)] why: Option<String> },
+    State {
+        from: String,
+        to: String,
+        #[serde(default)]
+        why: Option<String>,
+    },
     /// A stage began.
     StageBegan { stage: String, attempt: u32 },
     /// A stage ended with this result (the contract of seed 001 §6: `success`, `comment`, and the

@@ -17,26 +17,6 @@ use crate::speaker::Speaker;
 use crate::worker::{Places, Worker};
 use crate::{ingest::Ingest, schedule};
 
-/// What a process does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Takes deliveries only.
-    Gateway,
-    /// Runs jobs and sends only.
-    Worker,
-    All,
-}
-
-impl Role {
-    pub fn works(self) -> bool {
-        self != Self::Gateway
-    }
-
-    pub fn receives(self) -> bool {
-        self != Self::Worker
-    }
-}
-
 /// How much at once, how often, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tempo {

@@ -161,6 +161,7 @@ impl Ingest {
             meaning,
             delivery: None,
             event_type: event_type.to_owned(),
+            stage: workflow::FIRST_STAGE.to_owned(),
             pin: Pin::Nothing,
         };
         match self.store.accept(intake).await? {
@@ -233,6 +234,7 @@ impl Ingest {
                         body: self.redactor.clean_bytes(body).into_owned(),
                     }),
                     event_type: delivery.event_type,
+                    stage: workflow::FIRST_STAGE.to_owned(),
                     pin,
                 };
                 Decided::Intake(Box::new(intake), host)

@@ -69,6 +69,10 @@ impl Publisher {
                     continue;
                 }
                 Ok(None) => {}
+                Err(error @ Error::Newer { .. }) => {
+                    tracing::error!(%error, "nothing more is sent by this version");
+                    return;
+                }
                 Err(error) => tracing::warn!(%error, "no lane could be claimed"),
             }
             drop(place);

@@ -172,9 +172,6 @@ impl Worker {
             stop.cancel();
         }
         loop {
-            if job.stage.is_empty() {
-                workflow::FIRST_STAGE.clone_into(&mut job.stage);
-            }
             let settlement = self.stage(&job, token, checkpoint.as_ref(), &stop).await;
             let Some(settlement) = settlement else { return };
             if let Settlement::Next { stage, checkpoint: next, .. } = &settlement {
@@ -264,23 +261,21 @@ impl Worker {
         token: i64,
         connection: &Connection,
     ) -> Result<Option<Settlement>, Error> {
-        const COUNTED: &str = "budget";
-        if self.store.recall(&job.id, COUNTED).await?.is_some() {
-            return Ok(None);
-        }
-        self.store.keep(&job.id, token, COUNTED, true.into()).await?;
         let (task, limits) = (&job.task, &self.tempo.budget);
         let repo = task.subject.repo_id();
+        let actor = task.actor.id.map_or_else(|| task.actor.login.clone(), |id| id.0.to_string());
+        let mut keys = vec![format!("{repo} {actor}")];
         if task.work.pace() == Pace::Work {
-            let spent = self.store.spend(&format!("{repo}")).await?;
+            keys.push(repo.to_string());
+        }
+        let Some(spent) = self.store.charge(&job.id, token, keys).await? else { return Ok(None) };
+        if let Some(of_repository) = spent.get(1) {
             let who = Enough::Repository { limit: limits.repository };
-            if let Some(end) = self.exhausted(job, spend(limits.repository, spent), &who) {
+            if let Some(end) = self.exhausted(job, spend(limits.repository, *of_repository), &who) {
                 return Ok(Some(end));
             }
         }
-        let actor = task.actor.id.map_or_else(|| task.actor.login.clone(), |id| id.0.to_string());
-        let spent = self.store.spend(&format!("{repo} {actor}")).await?;
-        let verdict = spend(limits.stranger, spent);
+        let verdict = spend(limits.stranger, spent.first().copied().unwrap_or_default());
         if verdict == Spent::Within {
             return Ok(None);
         }

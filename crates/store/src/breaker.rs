@@ -3,7 +3,8 @@
 //!
 //! While a breaker's `until` lies ahead, nothing that needs the endpoint is claimed. When it has
 //! passed, the first claim is the probe: it moves `until` ahead once more, so that nobody joins it.
-//! Any success closes the breaker; another failure opens it for longer.
+//! A success during the probe closes the breaker; another failure opens it for longer. A success
+//! before that says nothing: it may have begun before the endpoint asked for a pause.
 
 use std::time::Duration;
 
@@ -52,7 +53,9 @@ pub fn open(
     db.execute(
         "INSERT INTO breakers (endpoint, reason, failures, since, until) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (endpoint) DO UPDATE SET reason = excluded.reason, failures = excluded.failures,
-           until = CASE WHEN breakers.until > excluded.until THEN breakers.until ELSE excluded.until END",
+           until = CASE WHEN breakers.until > excluded.until AND breakers.probing = 0
+             THEN breakers.until ELSE excluded.until END,
+           probing = 0",
         &values![endpoint, reason, failures, since, until],
     )?;
     Ok(until)
@@ -61,15 +64,17 @@ pub fn open(
 /// Lets the caller through as the probe of a breaker whose time has passed.
 pub fn probe(db: &mut dyn Db, endpoint: &str, now: Time) -> Result<(), Error> {
     db.execute(
-        "UPDATE breakers SET until = $2 WHERE endpoint = $1 AND until <= $3",
+        "UPDATE breakers SET until = $2, probing = 1 WHERE endpoint = $1 AND until <= $3",
         &values![endpoint, now + PROBE, now],
     )?;
     Ok(())
 }
 
-/// Closes the breaker: the endpoint has answered.
-pub fn close(db: &mut dyn Db, endpoint: &str) -> Result<(), Error> {
-    if db.execute("DELETE FROM breakers WHERE endpoint = $1", &values![endpoint])? > 0 {
+/// Closes the breaker if it is being probed: the endpoint has answered.
+pub fn answered(db: &mut dyn Db, endpoint: &str) -> Result<(), Error> {
+    if db.execute("DELETE FROM breakers WHERE endpoint = $1 AND probing = 1", &values![endpoint])?
+        > 0
+    {
         db.wake();
     }
     Ok(())

@@ -30,6 +30,8 @@ pub struct Intake {
     pub delivery: Option<Delivery>,
     /// The forge's own name of the event.
     pub event_type: String,
+    /// The stage that the job begins with.
+    pub stage: String,
     pub pin: Pin,
 }
 
@@ -84,9 +86,9 @@ pub fn accept(db: &mut dyn Db, intake: &Intake) -> Result<Accepted, Error> {
     let connection = task.subject.repo.origin.as_str();
     remember_repo(db, &task.subject.repo)?;
     db.execute(
-        "INSERT INTO jobs (id, connection, repo, subject, lane, priority, task, state, run_at, body, event_type,
-           created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, $9, $10, $8, $8)",
+        "INSERT INTO jobs (id, connection, repo, subject, lane, priority, task, state, stage, run_at, body,
+           event_type, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, 'queued', $11, $8, $9, $10, $8, $8)",
         &values![
             &intake.id.0,
             connection,
@@ -97,7 +99,8 @@ pub fn accept(db: &mut dyn Db, intake: &Intake) -> Result<Accepted, Error> {
             task.work.name(),
             now,
             to_json("task", task)?,
-            &intake.event_type
+            &intake.event_type,
+            &intake.stage
         ],
     )?;
     if let Some(delivery) = &intake.delivery {

@@ -34,6 +34,8 @@ pub fn keep(db: &mut dyn Db, id: &JobId, token: i64, key: &str, value: &Json) ->
 pub fn note_fenced(db: &mut dyn Db, id: &JobId, token: i64, record: &Record) -> Result<(), Error> {
     let now = db.now()?;
     fence(db, id, token, now)?;
+    // Whoever follows the record live is woken by it.
+    db.wake();
     note(db, id, record, now)
 }
 

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::journal::note;
 use crate::lane::{closing_of, settle_front};
 use crate::owner::Owner;
+use crate::schema;
 use crate::values;
 
 /// A lane that this process may send for.
@@ -80,6 +81,7 @@ pub enum Try {
 /// Claims the lane that has been due for longest.
 pub fn claim(db: &mut dyn Db, owner: &Owner) -> Result<Option<Sending>, Error> {
     db.lock("patchwright-send")?;
+    schema::check(db)?;
     let now = db.now()?;
     let row = db.find(
         "SELECT l.lane, l.connection, l.lease_token FROM lanes l
@@ -165,7 +167,7 @@ pub fn settle(
                 &values![due.seq, now],
             )?;
             keep_receipt(db, sending, due, receipt, now)?;
-            breaker::close(db, &sending.connection)?;
+            breaker::answered(db, &sending.connection)?;
             told(db, due, &sent_words(receipt), now)?;
         }
         Try::GivenUp(why) => give_up(db, due, why, now)?,

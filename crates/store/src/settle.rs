@@ -99,6 +99,12 @@ pub fn settle(
         close_attempt(db, id, token, state.as_str(), None, now)?;
         return Ok(Settled::Over(state));
     }
+    if matches!(
+        settlement,
+        Settlement::Next { .. } | Settlement::NextWhenSent { .. } | Settlement::End { .. }
+    ) {
+        breaker::answered(db, job.task.subject.repo.origin.as_str())?;
+    }
     match settlement {
         Settlement::Next { stage, checkpoint, result, publications } => {
             advance(db, &job, stage, checkpoint, result, publications, now)?;

@@ -6,26 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::job::State;
-use domain::record::Record;
-use domain::{Clock, Job, JobId, Publication, Receipt, Repo, Slot, Subject, Time};
+use domain::{Clock, Job, Publication};
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value as Json;
 use tokio::sync::{Semaphore, oneshot, watch};
 
-use crate::claim::{Claim, Hands};
+use crate::db::Db;
 use crate::db::postgres::{CHANNEL, Postgres, Times};
 use crate::db::sqlite::{Sqlite, Work};
-use crate::db::{Db, Value};
 use crate::error::Error;
-use crate::intake::{Accepted, Intake};
-use crate::job::{Counts, Detail, Filter};
-use crate::journal::Entry;
-use crate::outbox::{Due, Queue, Sending, Try};
-use crate::owner::Owner;
-use crate::settle::{Patience, Settled, Settlement};
-use crate::sweep::Rest;
-use crate::{breaker, budget, claim, intake, job, journal, outbox, schema, settle, sweep, values};
+use crate::schema;
+use crate::settle::Patience;
 
 /// How often a process asks whether another one has written to the same SQLite file (J2).
 const WATCH: Duration = Duration::from_millis(100);

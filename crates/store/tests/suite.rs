@@ -2,6 +2,7 @@
 
 mod suite {
     pub(crate) mod bench;
+    mod golden;
     mod lane;
     mod lease;
     mod outage;

@@ -1,3 +1,5 @@
+//! Commands, their false friends, and the properties of the grammar.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Every row of the routing table, and what must not be taken for one.
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 

@@ -170,7 +170,9 @@ CREATE TABLE breakers (
   reason TEXT NOT NULL,
   failures BIGINT NOT NULL,
   since BIGINT NOT NULL,
-  until BIGINT NOT NULL
+  until BIGINT NOT NULL,
+  -- 1: its time has passed and somebody tries whether the endpoint is back.
+  probing BIGINT NOT NULL DEFAULT 0
 );
 
 CREATE TABLE budgets (

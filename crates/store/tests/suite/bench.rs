@@ -288,6 +288,7 @@ fn intake(task: Task, meaning: &str, delivery: &str) -> Intake {
         task,
         meaning: Some(meaning.to_owned()),
         event_type: "issue_comment".to_owned(),
+        stage: "acknowledge".to_owned(),
         pin: Pin::Nothing,
     }
 }

@@ -40,7 +40,6 @@ async fn j6_an_outage_uses_no_attempt_and_one_probe_goes_through(bench: Bench) {
     let probe = bench.claim().await.unwrap();
     assert!(bench.claim().await.is_none(), "while the probe runs nobody joins it");
     bench.store.settle(&probe.job.id, probe.token, done(Vec::new())).await.unwrap();
-    bench.store.close_breaker("https://forge.example").await.unwrap();
     let mut served = 1;
     while let Some(claimed) = bench.claim().await {
         served += 1;

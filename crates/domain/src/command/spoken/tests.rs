@@ -1,3 +1,5 @@
+//! What is spoken and what is not: tables and properties.
+
 use proptest::prelude::*;
 
 use super::Spoken;
