@@ -3,8 +3,9 @@
 //!
 //! While a breaker's `until` lies ahead, nothing that needs the endpoint is claimed. When it has
 //! passed, the first claim is the probe: it moves `until` ahead once more, so that nobody joins it.
-//! A success during the probe closes the breaker; another failure opens it for longer. A success
-//! before that says nothing: it may have begun before the endpoint asked for a pause.
+//! A success during the probe closes the breaker; another failure opens it for longer; a probe that
+//! found out neither, or died, lets the next one through at once. A success before that says
+//! nothing: it may have begun before the endpoint asked for a pause.
 
 use std::time::Duration;
 
@@ -77,6 +78,25 @@ pub fn answered(db: &mut dyn Db, endpoint: &str) -> Result<(), Error> {
     {
         db.wake();
     }
+    Ok(())
+}
+
+/// Ends a probe that found out nothing, such as a look for what is not listed yet: the next claim
+/// is the next probe.
+pub fn undecided(db: &mut dyn Db, endpoint: &str, now: Time) -> Result<(), Error> {
+    let ended = db.execute(
+        "UPDATE breakers SET until = $2, probing = 0 WHERE endpoint = $1 AND probing = 1",
+        &values![endpoint, now],
+    )?;
+    if ended > 0 {
+        db.wake();
+    }
+    Ok(())
+}
+
+/// Ends every probe, because the process of one may have died: the next claim is the next probe.
+pub fn abandoned(db: &mut dyn Db, now: Time) -> Result<(), Error> {
+    db.execute("UPDATE breakers SET until = $1, probing = 0 WHERE probing = 1", &values![now])?;
     Ok(())
 }
 

@@ -99,11 +99,14 @@ pub fn settle(
         close_attempt(db, id, token, state.as_str(), None, now)?;
         return Ok(Settled::Over(state));
     }
-    if matches!(
-        settlement,
-        Settlement::Next { .. } | Settlement::NextWhenSent { .. } | Settlement::End { .. }
-    ) {
-        breaker::answered(db, job.task.subject.repo.origin.as_str())?;
+    let connection = job.task.subject.repo.origin.as_str();
+    match settlement {
+        Settlement::Next { .. } | Settlement::NextWhenSent { .. } | Settlement::End { .. } => {
+            breaker::answered(db, connection)?;
+        }
+        Settlement::Again { .. } | Settlement::Release => breaker::undecided(db, connection, now)?,
+        // It opens the breaker anew, below.
+        Settlement::Wait { .. } => {}
     }
     match settlement {
         Settlement::Next { stage, checkpoint, result, publications } => {

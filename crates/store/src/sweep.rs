@@ -6,6 +6,7 @@ use std::time::Duration;
 use domain::job::State;
 use domain::{JobId, Time};
 
+use crate::breaker;
 use crate::claim::find;
 use crate::db::Db;
 use crate::error::Error;
@@ -26,6 +27,9 @@ pub fn expired(db: &mut dyn Db, patience: &Patience, apology: Apology<'_>) -> Re
         rows.into_iter().map(|mut row| row.text().map(JobId)).collect::<Result<_, Error>>()?;
     for id in &ids {
         died(db, id, now, patience, apology)?;
+    }
+    if !ids.is_empty() {
+        breaker::abandoned(db, now)?;
     }
     Ok(ids.len())
 }
@@ -67,6 +71,7 @@ pub fn take_back(
         .unwrap_or(0);
     }
     if freed > 0 {
+        breaker::abandoned(db, now)?;
         db.wake();
     }
     Ok(freed)

@@ -3,14 +3,18 @@
 use std::time::Duration;
 
 use domain::job::State;
+use domain::{Slot, Subject};
 use store::Settlement;
 use store::claim::LEASE;
+use store::outbox::Try;
 
-use super::bench::{Bench, done, fix, over_both};
+use super::bench::{Bench, comment, done, fix, help, over_both, repo};
 
 over_both!(
     j6_an_outage_uses_no_attempt_and_one_probe_goes_through,
     j6_an_endpoint_that_names_a_moment_is_left_alone_until_then,
+    j6_a_probe_that_finds_nothing_out_lets_the_next_one_through,
+    j6_a_probe_that_dies_lets_the_next_one_through,
     j6_a_job_is_dead_only_after_it_waited_for_a_day,
 );
 
@@ -56,6 +60,40 @@ async fn j6_an_endpoint_that_names_a_moment_is_left_alone_until_then(bench: Benc
     bench.advance(Duration::from_mins(29));
     assert!(bench.claim().await.is_none());
     bench.advance(Duration::from_mins(2));
+    assert!(bench.claim().await.is_some());
+}
+
+async fn j6_a_probe_that_finds_nothing_out_lets_the_next_one_through(bench: Bench) {
+    for number in [1, 2] {
+        bench.accept(help(1, number, 10 + number)).await;
+        let claimed = bench.claim().await.unwrap();
+        let subject = Subject::issue(repo(1), number);
+        bench.end(&claimed, vec![comment(&subject, &Slot::reply("c"), "hello")]).await;
+    }
+    bench.store.open_breaker("https://forge.example", "refused", None).await.unwrap();
+    bench.advance(Duration::from_secs(5));
+    let probe = bench.lane().await.unwrap();
+    assert!(bench.lane().await.is_none(), "while the probe runs nobody joins it");
+    let due = bench.due(&probe).await.unwrap();
+    bench.store.begin_row(&probe, due.seq).await.unwrap();
+    let look_at = bench.now() + Duration::from_secs(1);
+    let unlisted = Try::Doubtful { look_at, why: "not listed yet".to_owned() };
+    bench.store.settle_row(&probe, &due, unlisted).await.unwrap();
+    assert!(bench.lane().await.is_some(), "the next probe goes through at once");
+    assert!(bench.lane().await.is_none(), "and it is one");
+}
+
+async fn j6_a_probe_that_dies_lets_the_next_one_through(bench: Bench) {
+    let id = bench.accept(fix(1, 1, 10)).await;
+    bench.accept(fix(1, 2, 11)).await;
+    let claimed = bench.claim().await.unwrap();
+    bench.store.settle(&id, claimed.token, away(None)).await.unwrap();
+    bench.advance(Duration::from_secs(5));
+    bench.claim().await.unwrap();
+    bench.advance(LEASE + Duration::from_secs(1));
+    assert!(LEASE + Duration::from_secs(1) < store::breaker::PROBE);
+    assert!(bench.claim().await.is_none(), "nobody knows yet that it died");
+    assert_eq!(bench.store.sweep_expired().await.unwrap(), 1);
     assert!(bench.claim().await.is_some());
 }
 
