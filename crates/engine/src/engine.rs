@@ -10,7 +10,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::connection::Connections;
+use crate::connection::{Connection, Connections};
 use crate::heartbeat::{Heart, Running};
 use crate::publish::Publisher;
 use crate::speaker::Speaker;
@@ -150,21 +150,9 @@ pub async fn learn_accounts(
     while !left.is_empty() && !stop.is_cancelled() {
         let mut failed = Vec::new();
         for connection in left {
-            match connection.read.own_account().await {
-                Ok(account) => {
-                    tracing::info!(origin = %connection.origin, account = account.login, "this is who we are");
-                    for door in
-                        ingest.doors().iter().filter(|door| door.origin == connection.origin)
-                    {
-                        if let Some(id) = account.id {
-                            door.learn_own_account(id);
-                        }
-                    }
-                }
-                Err(error) => {
-                    tracing::warn!(origin = %connection.origin, %error, "our own account could not be read yet");
-                    failed.push(connection);
-                }
+            if let Err(error) = learn_account(&ingest, &connection).await {
+                tracing::warn!(origin = %connection.origin, %error, "our own account could not be read yet");
+                failed.push(connection);
             }
         }
         left = failed;
@@ -176,4 +164,16 @@ pub async fn learn_accounts(
             pause = (pause * 2).min(Duration::from_mins(5));
         }
     }
+}
+
+/// Asks a forge once who we are there.
+pub async fn learn_account(ingest: &Ingest, connection: &Connection) -> Result<(), forge::Error> {
+    let account = connection.read.own_account().await?;
+    tracing::info!(origin = %connection.origin, account = account.login, "this is who we are");
+    for door in ingest.doors().iter().filter(|door| door.origin == connection.origin) {
+        if let Some(id) = account.id {
+            door.learn_own_account(id);
+        }
+    }
+    Ok(())
 }

@@ -18,6 +18,6 @@ pub mod speaker;
 pub mod worker;
 
 pub use connection::{Connection, Connections};
-pub use engine::{Engine, Tempo, learn_accounts};
+pub use engine::{Engine, Tempo, learn_account, learn_accounts};
 pub use ingest::{Answer, Door, Ingest};
 pub use speaker::Speaker;

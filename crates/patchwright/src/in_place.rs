@@ -30,8 +30,10 @@ pub async fn deliver(
     let answer = spine.ingest.take(stored.headers, stored.body, None, Belief::Unchecked).await?;
     match answer {
         Answer::Accepted { job, repeated: false } => {
+            let store = spine.store.clone();
             let job = until_ended(spine, &job, told, out).await?;
-            report(&job, out)
+            let exit = report(&job, out)?;
+            unpublished(&store.given_up_of(&job.id).await?, exit)
         }
         Answer::Accepted { job, repeated: true } => {
             writeln!(out, "taken before, as job {job}")?;
@@ -60,16 +62,8 @@ pub async fn deliver(
 /// asked again by the job itself.
 async fn learn_accounts(spine: &Spine) {
     for connection in spine.connections.iter() {
-        match connection.read.own_account().await {
-            Ok(account) => {
-                let doors = spine.ingest.doors().iter();
-                for door in doors.filter(|door| door.origin == connection.origin) {
-                    account.id.into_iter().for_each(|id| door.learn_own_account(id));
-                }
-            }
-            Err(error) => {
-                tracing::warn!(origin = %connection.origin, %error, "our own account could not be read");
-            }
+        if let Err(error) = engine::learn_account(&spine.ingest, connection).await {
+            tracing::warn!(origin = %connection.origin, %error, "our own account could not be read");
         }
     }
 }
@@ -117,6 +111,23 @@ pub fn report(job: &Job, out: &mut dyn Write) -> Result<Exit, Complaint> {
             Exit::Failure
         }
     })
+}
+
+/// Complains about what somebody was to see and cannot: a run that could not speak has failed, however
+/// well its job went. The usual reason is the read-only token of a change from a fork.
+fn unpublished(reasons: &[String], exit: Exit) -> Result<Exit, Complaint> {
+    let Some(reason) = reasons.first() else { return Ok(exit) };
+    let error = anyhow!(
+        "{} could not be published: {reason}",
+        match reasons.len() {
+            1 => "the answer".to_owned(),
+            several => format!("{several} publications"),
+        }
+    );
+    Err(Complaint::from(error).hint(
+        "the token may only read, as it does for a change from a fork: \
+         give the job write permission for issues and pull requests, or run it as a server",
+    ))
 }
 
 fn tell(told: &mut Told, out: &mut dyn Write) -> Result<(), Complaint> {

@@ -93,7 +93,7 @@ impl Settings {
         let mut store = section::Store::read(&mut reader.section(&section::Store::SECTION));
         let network = section::Network::read(&mut reader.section(&section::Network::SECTION));
         let connections = connection::read(&mut reader, &server, &network);
-        let data = data_folder(&mut reader, &mut store);
+        let data = data_folder(&reader, &mut store);
         check_database_url(&mut reader, &store);
         let settings = Self {
             file: document.as_ref().map(|document| document.path.clone()),
@@ -240,8 +240,11 @@ fn not_used_yet(environment: &Environment) -> Vec<&'static str> {
     later.filter(|variable| environment.has(variable)).map(Variable::name).collect()
 }
 
-/// Settles the data folder: as set, else the user's.
-fn data_folder(reader: &mut Reader<'_>, store: &mut section::Store) -> PathBuf {
+/// Where a service keeps its data, which has no user's folder.
+const SERVICE_DATA: &str = "/var/lib/patchwright";
+
+/// Settles the data folder: as set, else the user's, else the one of a service without a home.
+fn data_folder(reader: &Reader<'_>, store: &mut section::Store) -> PathBuf {
     if let Some(folder) = &store.data.value {
         return folder.clone();
     }
@@ -251,12 +254,8 @@ fn data_folder(reader: &mut Reader<'_>, store: &mut section::Store) -> PathBuf {
         .path(&variable::XDG_DATA_HOME)
         .filter(|path| path.is_absolute())
         .or(home);
-    let Some(folder) = user.map(|folder| folder.join("patchwright")) else {
-        let problem =
-            Problem::new("there is no data folder: neither XDG_DATA_HOME nor HOME is set");
-        reader.problems.push(problem.hint("name one with --data DIR"));
-        return PathBuf::new();
-    };
+    let folder =
+        user.map_or_else(|| PathBuf::from(SERVICE_DATA), |folder| folder.join("patchwright"));
     store.data.value = Some(folder.clone());
     folder
 }

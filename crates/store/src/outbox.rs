@@ -170,7 +170,10 @@ pub fn settle(
             breaker::answered(db, &sending.connection)?;
             told(db, due, &sent_words(receipt), now)?;
         }
-        Try::GivenUp(why) => give_up(db, due, why, now)?,
+        Try::GivenUp(why) => {
+            breaker::answered(db, &sending.connection)?;
+            give_up(db, due, why, now)?;
+        }
         Try::Later { why, .. } if overdue => give_up(db, due, why, now)?,
         Try::Doubtful { why, .. } if overdue => give_up(db, due, why, now)?,
         Try::Later { at, why } => {
@@ -186,6 +189,8 @@ pub fn settle(
             )?;
         }
     }
+    // Whoever found the forge away has opened its breaker anew, and is no probe any more.
+    breaker::undecided(db, &sending.connection, now)?;
     settle_front(db, &sending.lane.0)
 }
 
@@ -248,6 +253,12 @@ pub fn receipts_of(db: &mut dyn Db, job: &JobId) -> Result<Vec<(Slot, Receipt)>,
 pub fn unsent_of(db: &mut dyn Db, job: &JobId) -> Result<i64, Error> {
     let sql = "SELECT count(*) FROM outbox WHERE job_id = $1 AND state IN ('waiting', 'trying')";
     db.find(sql, &values![&job.0])?.ok_or(Error::Absent("count"))?.int()
+}
+
+/// Returns why publications of a job that somebody was to see were given up.
+pub fn given_up_of(db: &mut dyn Db, job: &JobId) -> Result<Vec<String>, Error> {
+    let sql = "SELECT coalesce(reason, '') FROM outbox WHERE job_id = $1 AND state = 'given-up' AND aside = 0 ORDER BY seq";
+    db.query(sql, &values![&job.0])?.into_iter().map(|mut row| row.text()).collect()
 }
 
 /// Fails with [`Error::Fenced`] unless this process still sends for the lane; returns until when.

@@ -8,6 +8,7 @@
 //! story did not expect.
 
 mod log;
+mod place;
 mod workers;
 
 use std::sync::Arc;
@@ -36,6 +37,8 @@ use crate::clock::HandClock;
 use crate::forge::{FakeForge, Happened};
 use crate::github::{Answered, SignedDelivery};
 use log::ErrorLog;
+
+pub use place::postgres;
 use workers::{Kit, Workers};
 
 /// The name that people mention.
@@ -319,6 +322,18 @@ impl World {
     /// Lets the story log errors with these words in them.
     pub fn expect_error(&self, words: &str) {
         self.errors.expect(words);
+    }
+
+    /// Waits until an error with these words is logged.
+    pub async fn until_error(&self, words: &str) {
+        let began = std::time::Instant::now();
+        while !self.errors.has(words) {
+            assert!(began.elapsed() < STUCK, "nothing was logged about: {words}");
+            // The workers run on a thread of their own; there is nothing of theirs to wait for.
+            tokio::time::timeout(Duration::from_millis(5), std::future::pending::<()>())
+                .await
+                .unwrap_or_default();
+        }
     }
 
     /// Ends the story.

@@ -56,7 +56,8 @@ section! {
 section! {
     /// What must survive: jobs, receipts and records.
     Once "store" as Store {
-        /// Folder for everything that the program keeps. Unset: the user's data folder.
+        /// Folder for everything that the program keeps. Unset: the user's data folder, or
+        /// `/var/lib/patchwright` where there is no user's.
         data: Option<PathBuf> = "data", Unset { example: "/var/lib/patchwright" }, flag "--data";
         /// PostgreSQL to keep jobs in, `postgres://user:password@host/database`.
         /// Unset: SQLite in the data folder.

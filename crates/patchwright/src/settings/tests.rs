@@ -442,13 +442,10 @@ fn the_defaults_are_those_of_the_domain() {
 }
 
 #[test]
-fn without_a_home_the_data_folder_must_be_named() {
+fn without_a_home_the_data_folder_is_that_of_a_service() {
     let mut given = Given::nothing();
     given.variables.clear();
-    given.complains(expect![[r#"
-        error: there is no data folder: neither XDG_DATA_HOME nor HOME is set
-        hint: name one with --data DIR
-    "#]]);
+    assert_eq!(given.settings().data(), Path::new("/var/lib/patchwright"));
     assert_eq!(given.flag("--data", "/srv/p").settings().data(), Path::new("/srv/p"));
 }
 

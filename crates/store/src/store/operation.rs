@@ -133,6 +133,11 @@ impl Store {
         self.read(move |db| outbox::unsent_of(db, &id)).await
     }
 
+    pub async fn given_up_of(&self, id: &JobId) -> Result<Vec<String>, Error> {
+        let id = id.clone();
+        self.read(move |db| outbox::given_up_of(db, &id)).await
+    }
+
     pub async fn open_breaker(
         &self,
         endpoint: &str,

@@ -39,6 +39,14 @@ impl ErrorLog {
         self.expected.lock().unwrap_or_else(PoisonError::into_inner).push(words.to_owned());
     }
 
+    pub(crate) fn has(&self, words: &str) -> bool {
+        self.lines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .any(|line| line.contains(words))
+    }
+
     pub(crate) fn unexpected(&self) -> Vec<String> {
         let expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
