@@ -22,6 +22,15 @@ pub(crate) async fn run(
 ) {
     let mut forgotten = clock.now();
     while !stop.is_cancelled() {
+        match store.take_back().await {
+            Ok(0) => {}
+            Ok(count) => {
+                tracing::warn!(count, "took back what a process of this host left that is dead")
+            }
+            Err(error) => {
+                tracing::warn!(%error, "leases of dead processes could not be looked for")
+            }
+        }
         match store.sweep_expired().await {
             Ok(0) => {}
             Ok(count) => tracing::warn!(

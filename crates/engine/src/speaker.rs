@@ -44,8 +44,8 @@ impl Speaker {
         }
     }
 
-    /// Apologises for a job that is given up, to whoever asked for it. Work that nobody asked for
-    /// ends without a word in the thread; it stays on record.
+    /// Apologises for a job that is given up. Only the tidying after a closed change, which nobody
+    /// sees, ends without a word.
     pub fn apologise(&self, job: &Job) -> Vec<Publication> {
         self.about(job, Slot::apology(&job.id.0), "apology", |voice| voice.apology(&job.id))
     }

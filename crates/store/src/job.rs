@@ -2,6 +2,7 @@
 
 use domain::job::State;
 use domain::record::{Record, StageResult};
+use domain::task::Priority;
 use domain::{Job, JobId, Repo, Time};
 
 use crate::claim::{fence, find, read};
@@ -157,12 +158,13 @@ pub fn stop(db: &mut dyn Db, id: &JobId, state: State, why: &str) -> Result<Stat
     }
 }
 
-/// Stops all unfinished jobs of a subject but `except`; returns how many.
+/// Stops all unfinished work of a subject but `except`; returns how many. Answers are not work: they
+/// are short, and somebody waits for them.
 pub fn cancel_subject(db: &mut dyn Db, subject: &str, except: &JobId) -> Result<usize, Error> {
     let rows = db.query(
-        "SELECT id FROM jobs WHERE subject = $1 AND state IN ('queued', 'running') AND id <> $2 AND stop IS NULL
-         ORDER BY seq",
-        &values![subject, &except.0],
+        "SELECT id FROM jobs WHERE subject = $1 AND state IN ('queued', 'running') AND id <> $2 AND priority <> $3
+           AND stop IS NULL ORDER BY seq",
+        &values![subject, &except.0, Priority::Talk.rank()],
     )?;
     let mut stopped = 0;
     for mut row in rows {

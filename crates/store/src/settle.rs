@@ -112,7 +112,7 @@ pub fn settle(
         Settlement::Next { stage, checkpoint, result, publications } => {
             advance(db, &job, stage, checkpoint, result, publications, now)?;
             db.execute(
-                "UPDATE jobs SET stage = $2, updated_at = $3 WHERE id = $1",
+                "UPDATE jobs SET stage = $2, updated_at = $3, waiting_since = NULL, waits_for = NULL WHERE id = $1",
                 &values![&id.0, stage, now],
             )?;
             Ok(Settled::GoOn)
@@ -122,7 +122,7 @@ pub fn settle(
             // The next stage is a fresh attempt of its own: the one that ends here succeeded.
             release(db, &job, now, 0, None)?;
             db.execute(
-                "UPDATE jobs SET stage = $2, waiting_since = NULL WHERE id = $1",
+                "UPDATE jobs SET stage = $2, waiting_since = NULL, waits_for = NULL WHERE id = $1",
                 &values![&id.0, stage],
             )?;
             close_attempt(db, id, token, "done", None, now)?;

@@ -218,6 +218,12 @@ impl World {
             .await;
     }
 
+    /// Starts workers of another tempo, if none run.
+    pub async fn start_workers_at(&mut self, tempo: Tempo) {
+        self.kit.tempo = tempo;
+        self.start_workers().await;
+    }
+
     /// Stops the workers as an orderly shutdown does. Deliveries are still taken.
     pub async fn stop_workers(&mut self) {
         if let Some(workers) = self.workers.take() {

@@ -4,6 +4,7 @@
 use domain::Slot;
 use domain::event::Place;
 use domain::record::StageResult;
+use domain::subject::Pace;
 use domain::task::{Trigger, Work};
 use report::words::{Going, Verb};
 
@@ -50,8 +51,8 @@ pub async fn cancel(context: &Context<'_>) -> Result<Outcome, Failure> {
     let asked = Asked::of(context)?;
     let job = context.job;
     let jobs = context.desk.work_on(&job.task.subject).await?;
-    let open =
-        jobs.iter().filter(|other| other.id != job.id && !other.state.is_final()).count() as u64;
+    let work = jobs.iter().filter(|other| other.task.work.pace() == Pace::Work);
+    let open = work.filter(|other| !other.state.is_final()).count() as u64;
     let mut outcome = match asked.by {
         Some(_) => {
             let words = context.voice.answering(&asked.text).cancelled(open);

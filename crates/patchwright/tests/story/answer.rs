@@ -226,3 +226,27 @@ async fn a_closed_change_stops_its_jobs_without_a_word() {
     assert!(!world.thread(change.number()).contains("--- bot"));
     world.close().await;
 }
+
+#[tokio::test]
+async fn cancel_stops_waiting_work_and_says_how_much() {
+    let mut world = World::start().await;
+    let issue = world.opens_issue("alice", "It crashes", "On start.").await;
+    world.stop_workers().await;
+    world.comments("alice", issue, "@bot fix").await;
+    world.comments("alice", issue, "@bot fix the other thing too").await;
+    world.comments("mallory", issue, "@bot help").await;
+    world.comments("alice", issue, "@bot cancel").await;
+    let mut tempo = engine::Tempo::default();
+    tempo.work = 0;
+    world.start_workers_at(tempo).await;
+    world.settle().await;
+    expect![[r#"
+        fix acme/demo#1 cancelled: cancelled by a later request
+        fix acme/demo#1 cancelled: cancelled by a later request
+        help acme/demo#1 done
+        cancel acme/demo#1 done
+    "#]]
+    .assert_eq(&world.describe().await);
+    assert!(world.thread(issue).contains("kind=cancel"), "{}", world.thread(issue));
+    world.close().await;
+}
