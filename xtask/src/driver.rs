@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::command::{Workspace, succeed};
+use crate::command::{Workspace, find_program, succeed};
+use crate::package;
 use crate::postgres::{ADDRESS_VARIABLE, Database};
 use crate::verdict::Verdict;
 
@@ -38,6 +39,12 @@ pub(crate) fn bench(workspace: &Workspace, options: &Options) -> Result<Verdict>
 }
 
 pub(crate) fn chaos(workspace: &Workspace, options: &Options) -> Result<Verdict> {
+    // Without it the driver says itself what it cannot do.
+    if find_program("strace").is_none()
+        && let Err(why) = package::install("strace", "strace")
+    {
+        eprintln!("chaos: {why:#}");
+    }
     drive(workspace, "chaos", Build::Dev, options)
 }
 

@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::ExitStatus;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -60,21 +60,16 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Verdict> {
     let program = build_program(workspace, &build)?;
     let mut crashes = 0;
     for target in &targets {
-        println!("\n== {target}");
-        let status = search(workspace, &program, &build, target, options.seconds)?
-            .status()
-            .context("cannot start the fuzzer")?;
+        let search = Search::new(&build, target);
+        let status = search.run(workspace, &program, options.seconds)?;
+        let log = fs::read_to_string(&search.log)?;
         match status.code() {
-            Some(0) => {}
+            Some(0) => println!("{target}: inputs={}", runs(&log).unwrap_or("unknown")),
             Some(code) if FOUND.contains(&code) => {
                 crashes += 1;
-                println!(
-                    "{target}: a breaking input lies in {}; once the parser is mended, move it to \
-                     fuzz/corpus/{target} so that it never comes back",
-                    build.join("found").join(target).display()
-                );
+                println!("{}\n{}", search.finding(), panic_of(&log).unwrap_or(&log));
             }
-            _ => bail!("the fuzzer ended with {status} on `{target}`"),
+            _ => bail!("the fuzzer ended with {status} on `{target}`:\n{log}"),
         }
     }
     println!(
@@ -121,28 +116,64 @@ fn host(version: &str) -> Option<String> {
     version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
 }
 
-/// Prepares a search that starts from the kept inputs and grows its own beside them.
-fn search(
-    workspace: &Workspace,
-    program: &Path,
-    build: &Path,
-    target: &str,
-    seconds: u64,
-) -> Result<Command> {
-    let (grown, found) = (build.join("corpus").join(target), build.join("found").join(target));
-    fs::create_dir_all(&grown)?;
-    fs::create_dir_all(&found)?;
-    let mut command = workspace.command(program);
-    command
-        .env(TARGET_VARIABLE, target)
-        .arg(format!("-max_total_time={seconds}"))
-        .arg(format!("-max_len={LONGEST_INPUT}"))
-        .arg(format!("-timeout={SLOWEST_SECONDS}"))
-        .arg(format!("-artifact_prefix={}/", found.display()))
-        .args(["-print_final_stats=1", "-verbosity=0"])
-        .arg(grown)
-        .arg(workspace.path("fuzz/corpus").join(target));
-    Ok(command)
+/// One search: where its inputs, findings and messages go.
+struct Search<'a> {
+    target: &'a str,
+    /// The inputs that opened a new path, kept for the next search.
+    grown: PathBuf,
+    found: PathBuf,
+    log: PathBuf,
+}
+
+impl<'a> Search<'a> {
+    fn new(build: &Path, target: &'a str) -> Self {
+        Self {
+            target,
+            grown: build.join("corpus").join(target),
+            found: build.join("found").join(target),
+            log: build.join("found").join(target).with_extension("log"),
+        }
+    }
+
+    /// Searches from the kept inputs and the grown ones, for so long.
+    fn run(&self, workspace: &Workspace, program: &Path, seconds: u64) -> Result<ExitStatus> {
+        fs::create_dir_all(&self.grown)?;
+        fs::create_dir_all(&self.found)?;
+        workspace
+            .command(program)
+            .env(TARGET_VARIABLE, self.target)
+            .arg(format!("-max_total_time={seconds}"))
+            .arg(format!("-max_len={LONGEST_INPUT}"))
+            .arg(format!("-timeout={SLOWEST_SECONDS}"))
+            .arg(format!("-artifact_prefix={}/", self.found.display()))
+            .args(["-print_final_stats=1", "-print_funcs=0", "-verbosity=0"])
+            .arg(&self.grown)
+            .arg(workspace.path("fuzz/corpus").join(self.target))
+            .stderr(fs::File::create(&self.log)?)
+            .status()
+            .context("cannot start the fuzzer")
+    }
+
+    fn finding(&self) -> String {
+        let (target, found) = (self.target, self.found.display());
+        format!(
+            "{target}: BROKEN by an input in {found}; once the parser is mended, move it to \
+             fuzz/corpus/{target}, so that it never comes back. The whole story is in {}",
+            self.log.display()
+        )
+    }
+}
+
+/// Reads how many inputs were tried.
+fn runs(log: &str) -> Option<&str> {
+    log.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:")).map(str::trim)
+}
+
+/// Cuts what the panic said out of the fuzzer's messages.
+fn panic_of(log: &str) -> Option<&str> {
+    let start = log.find("panicked at")?;
+    let end = log[start..].find("stack backtrace:").map_or(log.len(), |length| start + length);
+    Some(log[start..end].trim_end())
 }
 
 #[cfg(test)]
@@ -164,5 +195,14 @@ mod tests {
         let version = "rustc 1.95.0\nbinary: rustc\nhost: aarch64-unknown-linux-gnu\n";
         assert_eq!(host(version).as_deref(), Some("aarch64-unknown-linux-gnu"));
         assert_eq!(host("rustc"), None);
+    }
+
+    #[test]
+    fn the_messages_of_the_fuzzer_are_cut_to_what_matters() {
+        let log = "INFO: seed\nthread panicked at a.rs:1:2:\nno luck\nstack backtrace:\n  0: x\n\
+                   stat::number_of_executed_units: 12\n";
+        assert_eq!(runs(log), Some("12"));
+        assert_eq!(panic_of(log), Some("panicked at a.rs:1:2:\nno luck"));
+        assert_eq!((runs("INFO"), panic_of("INFO")), (None, None));
     }
 }

@@ -17,6 +17,7 @@ mod docs;
 mod driver;
 mod fuzz;
 mod metadata;
+mod package;
 mod postgres;
 mod suite;
 mod test;

@@ -81,7 +81,7 @@ pub(super) fn quoted(input: &[u8]) {
     for flavour in [Flavour::GitHub, Flavour::GitLab, Flavour::GitCode, Flavour::Gitea] {
         let line = quote::quote_line(&text, flavour);
         assert!(!line.contains('\n'));
-        for body in [quote::quote(&text, flavour), quote::quote_block(&text, flavour), line] {
+        for body in [quote(&text, flavour), quote::quote_block(&text, flavour), line] {
             assert_harmless(&body);
             let body = fit(&body, flavour, Language::En);
             assert!(body.chars().count() <= flavour.body_cap());
