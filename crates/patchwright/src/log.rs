@@ -7,9 +7,10 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use report::redact::Redactor;
-use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::complaint::Paint;
 use crate::settings::section::Log;
@@ -17,16 +18,16 @@ use crate::settings::value::{Format, Level};
 
 /// Starts logging for the whole process. A second call changes nothing.
 pub fn start(level: Level, log: &Log, paint: Paint, redactor: Arc<Redactor>) {
-    let builder =
-        fmt().with_env_filter(filter(level)).with_writer(Redacted { redactor, to: io::stderr });
-    let started = match *log.format {
-        Format::Json => builder.json().flatten_event(true).try_init(),
-        Format::Text => builder.with_ansi(false).try_init(),
+    let layer = fmt::layer().with_writer(Redacted { redactor, to: io::stderr });
+    let layer = match *log.format {
+        Format::Json => layer.json().flatten_event(true).boxed(),
+        Format::Text => layer.with_ansi(false).boxed(),
         Format::Auto => {
             let coloured = paint == Paint::Coloured && io::stderr().is_terminal();
-            builder.with_ansi(coloured).try_init()
+            layer.with_ansi(coloured).boxed()
         }
     };
+    let started = tracing_subscriber::registry().with(layer.with_filter(filter(level))).try_init();
     if started.is_err() {
         tracing::debug!("the log was started before");
     }
@@ -34,7 +35,7 @@ pub fn start(level: Level, log: &Log, paint: Paint, redactor: Arc<Redactor>) {
 
 /// What is logged: our own crates at the level asked for, those of others only from warnings on
 /// unless everything is wanted, because their debug lines show headers and bodies.
-fn filter(level: Level) -> EnvFilter {
+fn filter(level: Level) -> Targets {
     let ours = match level {
         Level::Error => LevelFilter::ERROR,
         Level::Warn => LevelFilter::WARN,
@@ -49,8 +50,7 @@ fn filter(level: Level) -> EnvFilter {
     };
     let crates =
         ["domain", "report", "forge", "store", "workflow", "engine", "server", "patchwright"];
-    let directives = crates.iter().filter_map(|name| format!("{name}={ours}").parse().ok());
-    directives.fold(EnvFilter::default().add_directive(others.into()), EnvFilter::add_directive)
+    Targets::new().with_default(others).with_targets(crates.map(|name| (name, ours)))
 }
 
 /// A place to write lines to, with a redactor in front of it.
@@ -115,7 +115,7 @@ mod tests {
             let lines = lines.clone();
             move || lines.clone()
         };
-        let subscriber = fmt().json().with_writer(Redacted { redactor, to }).finish();
+        let subscriber = tracing_subscriber::fmt().json().with_writer(Redacted { redactor, to }).finish();
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!(token = "canary-secret", "sent canary-secret twice");
         });

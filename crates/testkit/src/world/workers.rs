@@ -74,7 +74,7 @@ fn run(kit: Kit, started: oneshot::Sender<()>, ending: oneshot::Receiver<End>) {
     runtime.block_on(async {
         let engine = Engine::start(kit.store, kit.connections, kit.clock, kit.speaker, kit.tempo);
         let engine = engine.await.expect("the engine starts");
-        drop(started.send(()));
+        started.send(()).unwrap_or(());
         if let Ok(End::Shutdown) = ending.await {
             engine.shutdown().await;
         }
