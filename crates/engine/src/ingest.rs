@@ -1,6 +1,7 @@
 //! A delivery's way in: whose it is, whether it is authentic, what it says, what it means, and one
 //! transaction. No network call is made on this way (T1).
 
+use std::borrow::Cow;
 use std::sync::{Arc, RwLock};
 
 use bytes::Bytes;
@@ -113,6 +114,11 @@ impl Ingest {
         &self.doors
     }
 
+    /// Returns what stands in front of everything that is told about deliveries (T6).
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
     /// Takes one delivery. `expected` is the forge that the address says, if it says one.
     pub async fn take(
         &self,
@@ -199,10 +205,15 @@ impl Ingest {
             );
             return Decided::Answer(Answer::Malformed { host: Some(host), reason });
         }
-        let delivery = match webhook::decode(host, headers, body, &door.origin) {
+        // From here on it is read as it may be kept and told: without our secrets (T6).
+        let body = match self.redactor.clean_bytes(body) {
+            Cow::Borrowed(_) => body.clone(),
+            Cow::Owned(cleaned) => cleaned.into(),
+        };
+        let delivery = match webhook::decode(host, headers, &body, &door.origin) {
             Ok(delivery) => delivery,
             Err(malformed) => {
-                let reason = malformed.to_string();
+                let reason = self.clean(malformed.to_string());
                 return Decided::Answer(match malformed {
                     Malformed::NotJson(_) => Answer::NotJson { reason },
                     _ => Answer::Malformed { host: Some(host), reason },
@@ -210,7 +221,9 @@ impl Ingest {
             }
         };
         let event = match delivery.content {
-            Content::Ignored(reason) => return Decided::Answer(Answer::Ignored { reason }),
+            Content::Ignored(reason) => {
+                return Decided::Answer(Answer::Ignored { reason: self.clean(reason) });
+            }
             Content::Event(event) => event,
         };
         let policy = door.policy();
@@ -230,8 +243,8 @@ impl Ingest {
                     delivery: Some(Delivery {
                         connection: door.origin.clone(),
                         host: host.as_str().to_owned(),
-                        id: delivery.id,
-                        body: self.redactor.clean_bytes(body).into_owned(),
+                        id: delivery.id.map(|id| self.clean(id)),
+                        body,
                     }),
                     event_type: delivery.event_type,
                     stage: workflow::FIRST_STAGE.to_owned(),
@@ -262,6 +275,14 @@ impl Ingest {
         } else {
             Answer::Unauthentic
         })
+    }
+
+    /// Takes our secrets out of what a header said: the body is clean already.
+    fn clean(&self, text: String) -> String {
+        match self.redactor.clean(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(cleaned) => cleaned,
+        }
     }
 
     fn fits(&self, door: &Door, headers: &HeaderMap, body: &Bytes) -> bool {

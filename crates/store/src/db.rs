@@ -2,13 +2,15 @@
 //!
 //! One SQL text serves both databases. Parameters are `$1`, `$2` …; words in braces stand for the
 //! few differences: `{identity}` (a growing primary key), `{bytes}` (the binary type). A list of texts is bound as
-//! one parameter and asked for with `{any $n}`.
+//! one parameter: `{any $n}` asks for one of them, `{each $n}` is a table of them with the column
+//! `value`. Many rows go in with one [`Insert`].
 
 pub mod postgres;
 pub mod sqlite;
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use domain::Time;
 
 use crate::error::Error;
@@ -21,14 +23,23 @@ pub trait Db {
     /// Runs a statement and returns its rows.
     fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error>;
 
+    /// Inserts rows, in this order.
+    fn insert(&mut self, insert: &Insert, rows: &[Vec<Value>]) -> Result<(), Error>;
+
     /// Returns the present moment by the store's source of time.
     fn now(&mut self) -> Result<Time, Error>;
 
-    /// Orders all transactions that name the same key: a no-op where there is one writer anyway.
-    fn lock(&mut self, key: &str) -> Result<(), Error>;
+    /// Orders all transactions that name one of the same keys: a no-op where there is one writer
+    /// anyway.
+    fn lock_all(&mut self, keys: Vec<String>) -> Result<(), Error>;
 
     /// Says that after this transaction others may find something to do.
     fn wake(&mut self);
+
+    /// Orders all transactions that name the same key.
+    fn lock(&mut self, key: &str) -> Result<(), Error> {
+        self.lock_all(vec![key.to_owned()])
+    }
 
     /// Runs a statement and returns its only row, if there is one.
     fn find(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, Error> {
@@ -41,8 +52,33 @@ pub trait Db {
 pub enum Value {
     Int(Option<i64>),
     Text(Option<String>),
-    Bytes(Vec<u8>),
+    Bytes(Bytes),
     Texts(Vec<String>),
+}
+
+/// How rows go into a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Insert {
+    pub table: &'static str,
+    pub columns: &'static [(&'static str, Kind)],
+    /// What is done about a row that is there already, as SQL says it.
+    pub conflict: &'static str,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Int,
+    Text,
+    Bytes,
+}
+
+impl Insert {
+    /// Returns the names of the columns as SQL lists them.
+    fn names(&self) -> String {
+        let names: Vec<_> = self.columns.iter().map(|(name, _)| *name).collect();
+        names.join(", ")
+    }
 }
 
 impl From<i64> for Value {
@@ -92,7 +128,12 @@ impl From<Option<String>> for Value {
 }
 impl From<Vec<u8>> for Value {
     fn from(value: Vec<u8>) -> Self {
-        Self::Bytes(value)
+        Self::Bytes(value.into())
+    }
+}
+impl From<&Bytes> for Value {
+    fn from(value: &Bytes) -> Self {
+        Self::Bytes(value.clone())
     }
 }
 impl From<Vec<String>> for Value {
@@ -209,6 +250,8 @@ pub struct Dialect {
     pub bytes: &'static str,
     /// What `{any $1}` becomes, with `$` for the parameter.
     pub any: &'static str,
+    /// What `{each $1}` becomes, with `$` for the parameter.
+    pub each: &'static str,
     /// The sign before a parameter's number.
     pub parameter: &'static str,
 }
@@ -232,10 +275,9 @@ impl Dialect {
                     "identity" => out.push_str(self.identity),
                     "bytes" => out.push_str(self.bytes),
                     word => {
-                        let parameter = word.trim_start_matches("any $");
-                        out.push_str(
-                            &self.any.replace('$', &format!("{}{parameter}", self.parameter)),
-                        );
+                        let (name, number) = word.split_once('$').unwrap_or((word, ""));
+                        let list = if name == "each " { self.each } else { self.any };
+                        out.push_str(&list.replace('$', &format!("{}{number}", self.parameter)));
                     }
                 }
                 rest = &rest[end + 1..];

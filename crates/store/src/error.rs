@@ -2,7 +2,7 @@
 
 /// A failure of an operation. Whatever it is, the transaction had no effect, or (only for
 /// [`Error::Unreachable`] on PostgreSQL) its fate is unknown and the operation is safe to repeat.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// Somebody else holds the database for longer than we wait. Try again.
     #[error("the database is busy")]

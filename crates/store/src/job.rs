@@ -1,5 +1,7 @@
 //! Questions about jobs, and an operator's orders.
 
+use std::collections::BTreeMap;
+
 use domain::job::State;
 use domain::record::{Record, StageResult};
 use domain::task::Priority;
@@ -228,6 +230,25 @@ pub fn remember_repo(db: &mut dyn Db, repo: &Repo) -> Result<(), Error> {
         &values![repo.id().0, repo.origin.as_str(), &repo.full_name],
     )?;
     Ok(())
+}
+
+/// Makes repositories known. What is known already is only read: a row that is written is held
+/// until the end of the transaction, and claims rotate over these rows.
+pub fn remember_repos<'a>(
+    db: &mut dyn Db,
+    repos: impl IntoIterator<Item = &'a Repo>,
+) -> Result<(), Error> {
+    // In the order of their ids, so that two transactions never wait for each other.
+    let mut wanted: BTreeMap<String, &Repo> =
+        repos.into_iter().map(|repo| (repo.id().0, repo)).collect();
+    let ids: Vec<String> = wanted.keys().cloned().collect();
+    for mut row in db.query("SELECT id, name FROM repos WHERE id {any $1}", &values![ids])? {
+        let (id, name) = (row.text()?, row.text()?);
+        if wanted.get(&id).is_some_and(|repo| repo.full_name == name) {
+            wanted.remove(&id);
+        }
+    }
+    wanted.into_values().try_for_each(|repo| remember_repo(db, repo))
 }
 
 /// How many jobs and rows are in each state, for `/metrics` and `doctor`.

@@ -2,7 +2,10 @@
 //!
 //! Two rules meet here. Only the oldest unfinished job of a lane may be claimed (J3), and only when
 //! every row that the lane published is sent or given up (E4). [`settle_front`] restores both after
-//! anything in the lane changed; it is the only place that sets `front`.
+//! anything in the lane changed. Whoever adds jobs asks [`occupied`] instead, once for many lanes: a
+//! new job is the youngest of its lane, so it is in front only where nothing is before it.
+
+use std::collections::HashSet;
 
 use domain::{Publication, SubjectKind, Time};
 
@@ -51,6 +54,17 @@ pub fn settle_front(db: &mut dyn Db, lane: &str) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Returns those of the lanes in which a new job would have to wait. Callers hold the lanes' locks.
+pub fn occupied(db: &mut dyn Db, lanes: Vec<String>) -> Result<HashSet<String>, Error> {
+    let rows = db.query(
+        "SELECT value FROM {each $1}
+         WHERE EXISTS (SELECT 1 FROM jobs WHERE lane = value AND state IN ('queued', 'running'))
+            OR EXISTS (SELECT 1 FROM outbox WHERE lane = value AND state IN ('waiting', 'trying') AND aside = 0)",
+        &values![lanes],
+    )?;
+    rows.into_iter().map(|mut row| row.text()).collect()
 }
 
 /// Adds publications to the outbox of a lane, in order, and makes the lane known to senders.

@@ -1,5 +1,6 @@
 //! The store as the rest of the program sees it: asynchronous methods, one transaction each.
 
+mod entrance;
 mod operation;
 
 use std::path::PathBuf;
@@ -10,10 +11,12 @@ use domain::{Clock, Job, Publication};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{Semaphore, oneshot, watch};
 
+use self::entrance::{Arriving, Entrance};
 use crate::db::Db;
 use crate::db::postgres::{CHANNEL, Postgres, Times};
 use crate::db::sqlite::{Sqlite, Work};
 use crate::error::Error;
+use crate::intake::{self, Intake};
 use crate::schema;
 use crate::settle::Patience;
 
@@ -55,6 +58,7 @@ pub struct Store {
 
 struct Inner {
     database: Database,
+    entrance: Entrance,
     changes: watch::Sender<u64>,
     patience: Patience,
     apologise: Apologise,
@@ -106,7 +110,9 @@ impl Store {
                 Database::Postgres { pool, places: Arc::new(Semaphore::new(CONNECTIONS)) }
             }
         };
-        let store = Self { inner: Arc::new(Inner { database, changes, patience, apologise }) };
+        let (entrance, arriving) = entrance::open();
+        let inner = Inner { database, entrance, changes, patience, apologise };
+        let store = Self { inner: Arc::new(inner) };
         store
             .write(|db| {
                 let now = db.now()?;
@@ -114,6 +120,7 @@ impl Store {
             })
             .await?;
         store.watch_others()?;
+        store.take_arrivals(arriving)?;
         Ok(store)
     }
 
@@ -175,8 +182,27 @@ impl Store {
                 sqlite.write(Box::new(Task { work, value: None, reply }))?;
                 answer.blocking_recv().map_err(|_| Error::Stopped)?
             }
-            Database::Postgres { pool, .. } => pool.write(work),
+            Database::Postgres { pool, .. } => {
+                let result = pool.write(work);
+                self.inner.changes.send_modify(|n| *n += 1);
+                result
+            }
         }
+    }
+
+    /// Starts the thread that takes deliveries in groups. It ends with the store.
+    fn take_arrivals(&self, arriving: Arriving) -> Result<(), Error> {
+        let inner = Arc::downgrade(&self.inner);
+        let accept = move |group: &Arc<[Intake]>| {
+            let store = Self { inner: inner.upgrade().ok_or(Error::Stopped)? };
+            let group = Arc::clone(group);
+            store.write_blocking(move |db| intake::accept(db, &group))
+        };
+        std::thread::Builder::new()
+            .name("store-entrance".to_owned())
+            .spawn(move || arriving.take_groups(&accept))
+            .map_err(|error| Error::Open(format!("no thread for deliveries: {error}")))?;
+        Ok(())
     }
 
     /// Runs a reading operation.

@@ -3,6 +3,7 @@
 mod suite {
     pub(crate) mod bench;
     mod golden;
+    mod group;
     mod lane;
     mod lease;
     mod outage;

@@ -3,6 +3,7 @@
 //! Transactions are `READ COMMITTED`; what must not interleave names the same key to
 //! [`Db::lock`](super::Db::lock). A deadlock or a failed serialisation is repeated here, nowhere else.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,7 @@ use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, Statement, Transaction};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{Cell, Db, Dialect, Row, Value};
+use super::{Cell, Db, Dialect, Insert, Kind, Row, Value};
 use crate::error::Error;
 use crate::text;
 
@@ -23,6 +24,7 @@ pub const DIALECT: Dialect = Dialect {
     identity: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     bytes: "BYTEA",
     any: "= ANY($)",
+    each: "unnest($::text[]) AS each(value)",
     parameter: "$",
 };
 
@@ -209,6 +211,18 @@ impl Db for Session<'_> {
         rows.iter().map(read_row).collect()
     }
 
+    /// All rows in one statement: a journey to the server costs more than a row.
+    fn insert(&mut self, insert: &Insert, rows: &[Vec<Value>]) -> Result<(), Error> {
+        let mut columns = Vec::with_capacity(insert.columns.len());
+        for (at, (_, kind)) in insert.columns.iter().enumerate() {
+            columns.push(Column::of(*kind, rows.iter().map(|row| row.get(at)))?);
+        }
+        let statement = self.prepare(&insert_many(insert))?;
+        let given: Vec<_> = columns.iter().map(Column::as_parameter).collect();
+        self.transaction.execute(&statement, &given).map_err(|error| refused(&error))?;
+        Ok(())
+    }
+
     fn now(&mut self) -> Result<Time, Error> {
         match self.times {
             Times::Given(clock) => Ok(clock.now()),
@@ -220,10 +234,13 @@ impl Db for Session<'_> {
         }
     }
 
-    fn lock(&mut self, key: &str) -> Result<(), Error> {
+    /// Takes the locks in the order of their numbers, so that two transactions with several keys
+    /// never wait for each other.
+    fn lock_all(&mut self, keys: Vec<String>) -> Result<(), Error> {
         self.query(
-            "SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended($1, 0))) AS held",
-            &[Value::from(key)],
+            "SELECT pg_advisory_xact_lock(number)
+             FROM (SELECT DISTINCT hashtextextended(value, 0) AS number FROM {each $1} ORDER BY number) AS wanted",
+            &[Value::from(keys)],
         )?;
         Ok(())
     }
@@ -235,6 +252,79 @@ impl Db for Session<'_> {
 
 fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+/// Returns the statement that takes one list per column.
+fn insert_many(insert: &Insert) -> String {
+    let lists: Vec<_> = insert
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(at, (_, kind))| {
+            let kind = match kind {
+                Kind::Int => "bigint",
+                Kind::Text => "text",
+                Kind::Bytes => "bytea",
+            };
+            format!("${}::{kind}[]", at + 1)
+        })
+        .collect();
+    let Insert { table, conflict, .. } = insert;
+    let (names, lists) = (insert.names(), lists.join(", "));
+    format!(
+        "INSERT INTO {table} ({names}) SELECT {names} FROM unnest({lists}) WITH ORDINALITY AS given({names}, nth)
+         ORDER BY nth {conflict}"
+    )
+}
+
+/// The values of one column, of all rows.
+enum Column<'a> {
+    Ints(Vec<Option<i64>>),
+    Texts(Vec<Option<Cow<'a, str>>>),
+    Bytes(Vec<&'a [u8]>),
+}
+
+impl<'a> Column<'a> {
+    fn of(kind: Kind, values: impl Iterator<Item = Option<&'a Value>>) -> Result<Self, Error> {
+        let wrong = || Error::Corrupt {
+            what: "row",
+            why: "a value is not of its column's kind".to_owned(),
+        };
+        Ok(match kind {
+            Kind::Int => Self::Ints(
+                values
+                    .map(|value| match value {
+                        Some(Value::Int(value)) => Ok(*value),
+                        _ => Err(wrong()),
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
+            Kind::Text => Self::Texts(
+                values
+                    .map(|value| match value {
+                        Some(Value::Text(value)) => Ok(value.as_deref().map(text::escape)),
+                        _ => Err(wrong()),
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
+            Kind::Bytes => Self::Bytes(
+                values
+                    .map(|value| match value {
+                        Some(Value::Bytes(value)) => Ok(value.as_ref()),
+                        _ => Err(wrong()),
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
+        })
+    }
+
+    fn as_parameter(&self) -> &(dyn ToSql + Sync) {
+        match self {
+            Self::Ints(values) => values,
+            Self::Texts(values) => values,
+            Self::Bytes(values) => values,
+        }
+    }
 }
 
 fn read_row(row: &postgres::Row) -> Result<Row, Error> {
@@ -271,7 +361,7 @@ impl ToSql for Value {
             Self::Int(Some(value)) => value.to_sql(ty, out),
             Self::Int(None) | Self::Text(None) => Ok(IsNull::Yes),
             Self::Text(Some(value)) => text::escape(value).as_ref().to_sql(ty, out),
-            Self::Bytes(value) => value.to_sql(ty, out),
+            Self::Bytes(value) => value.as_ref().to_sql(ty, out),
             Self::Texts(values) => {
                 let escaped: Vec<_> = values.iter().map(|value| text::escape(value)).collect();
                 let escaped: Vec<&str> = escaped.iter().map(AsRef::as_ref).collect();

@@ -15,7 +15,7 @@ use domain::{Clock, Time};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 
-use super::{Cell, Db, Dialect, Row, Value};
+use super::{Cell, Db, Dialect, Insert, Row, Value};
 use crate::error::Error;
 use crate::text;
 
@@ -23,6 +23,7 @@ pub const DIALECT: Dialect = Dialect {
     identity: "INTEGER PRIMARY KEY AUTOINCREMENT",
     bytes: "BLOB",
     any: "IN (SELECT value FROM json_each($))",
+    each: "json_each($)",
     parameter: "?",
 };
 
@@ -256,11 +257,23 @@ impl Db for Session<'_> {
         Ok(out)
     }
 
+    fn insert(&mut self, insert: &Insert, rows: &[Vec<Value>]) -> Result<(), Error> {
+        let places: Vec<_> = (1..=insert.columns.len()).map(|n| format!("?{n}")).collect();
+        let Insert { table, conflict, .. } = insert;
+        let (names, places) = (insert.names(), places.join(", "));
+        let sql = format!("INSERT INTO {table} ({names}) VALUES ({places}) {conflict}");
+        let mut statement = self.connection.prepare_cached(&sql).map_err(refused)?;
+        for row in rows {
+            statement.execute(rusqlite::params_from_iter(row)).map_err(refused)?;
+        }
+        Ok(())
+    }
+
     fn now(&mut self) -> Result<Time, Error> {
         Ok(self.clock.now())
     }
 
-    fn lock(&mut self, _key: &str) -> Result<(), Error> {
+    fn lock_all(&mut self, _keys: Vec<String>) -> Result<(), Error> {
         Ok(())
     }
 
@@ -278,7 +291,7 @@ impl ToSql for Value {
                 std::borrow::Cow::Borrowed(value) => ToSqlOutput::from(value),
                 std::borrow::Cow::Owned(value) => ToSqlOutput::from(value),
             },
-            Self::Bytes(value) => ToSqlOutput::from(value.as_slice()),
+            Self::Bytes(value) => ToSqlOutput::from(value.as_ref()),
             Self::Texts(values) => {
                 let escaped: Vec<_> = values.iter().map(|value| text::escape(value)).collect();
                 let json = serde_json::to_string(&escaped)

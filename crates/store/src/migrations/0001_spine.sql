@@ -64,6 +64,7 @@ CREATE TABLE jobs (
   updated_at BIGINT NOT NULL
 );
 CREATE INDEX jobs_ready ON jobs(repo, priority, run_at) WHERE front = 1 AND state = 'queued';
+CREATE INDEX jobs_front ON jobs(lane) WHERE front = 1 AND state = 'queued';
 CREATE INDEX jobs_lane ON jobs(lane, seq) WHERE state IN ('queued', 'running');
 CREATE INDEX jobs_running ON jobs(repo) WHERE state = 'running';
 CREATE INDEX jobs_leases ON jobs(lease_until) WHERE state = 'running';

@@ -21,11 +21,12 @@ use crate::outbox::{Due, Queue, Sending, Try};
 use crate::owner::Owner;
 use crate::settle::{Settled, Settlement};
 use crate::sweep::Rest;
-use crate::{breaker, budget, claim, intake, job, journal, outbox, schema, settle, sweep, values};
+use crate::{breaker, budget, claim, job, journal, outbox, schema, settle, sweep, values};
 
 impl Store {
+    /// Takes a delivery, together with all that arrive at the same time.
     pub async fn accept(&self, intake: Intake) -> Result<Accepted, Error> {
-        self.write(move |db| intake::accept(db, &intake)).await
+        self.inner.entrance.enter(intake).await
     }
 
     pub async fn claim(&self, hands: Hands) -> Result<Claim, Error> {

@@ -283,7 +283,7 @@ fn intake(task: Task, meaning: &str, delivery: &str) -> Intake {
             connection: task.subject.repo.origin.clone(),
             host: "github".to_owned(),
             id: Some(delivery.to_owned()),
-            body: b"{}".to_vec(),
+            body: b"{}".to_vec().into(),
         }),
         task,
         meaning: Some(meaning.to_owned()),

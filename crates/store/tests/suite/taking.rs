@@ -115,7 +115,7 @@ async fn j8_nul_surrogate_escapes_and_four_byte_characters_come_back(bench: Benc
     intake.task.work = Work::Fix { text: strange.to_owned() };
     intake.event_type = strange.to_owned();
     intake.delivery.as_mut().unwrap().id = Some(strange.to_owned());
-    intake.delivery.as_mut().unwrap().body = strange.as_bytes().to_vec();
+    intake.delivery.as_mut().unwrap().body = strange.as_bytes().to_vec().into();
     let id = bench.accept(intake).await;
     let detail = bench.store.detail(&id).await.unwrap().unwrap();
     assert_eq!(detail.job.task.title, strange);
