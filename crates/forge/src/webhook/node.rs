@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::Malformed;
@@ -30,7 +31,13 @@ enum Value<'a> {
 impl<'a> Node<'a> {
     /// Reads a whole payload, which must be an object.
     pub(crate) fn parse(text: &'a str) -> Result<Self, Malformed> {
-        let fields = serde_json::from_str(text).map_err(|e| Malformed::NotJson(e.to_string()))?;
+        let fields = serde_json::from_str(text).map_err(|fault| {
+            // A list or a number is JSON too: the sender is told what is really wrong.
+            match serde_json::from_str::<IgnoredAny>(text) {
+                Ok(_) => Malformed::Wrong { field: "payload".to_owned(), expected: "an object" },
+                Err(_) => Malformed::NotJson(fault.to_string()),
+            }
+        })?;
         Ok(Self { path: String::new(), value: Value::Object(fields) })
     }
 
@@ -110,7 +117,7 @@ impl<'a> Node<'a> {
     /// Counts the entries of the list here.
     pub(crate) fn count(&self) -> Option<u64> {
         let Value::Plain(raw) = self.value else { return None };
-        let entries: Vec<serde::de::IgnoredAny> = serde_json::from_str(raw.get()).ok()?;
+        let entries: Vec<IgnoredAny> = serde_json::from_str(raw.get()).ok()?;
         u64::try_from(entries.len()).ok()
     }
 
@@ -196,8 +203,12 @@ mod tests {
 
     #[test]
     fn only_a_whole_object_is_a_payload() {
-        for text in ["", "[]", "1", "null", "{\"a\":", "{\"a\":1}x", "{\"a\":tru}"] {
+        for text in ["", "[", "[1 2]", "{\"a\":", "{\"a\":1}x", "{\"a\":tru}"] {
             assert!(matches!(Node::parse(text), Err(Malformed::NotJson(_))), "{text}");
+        }
+        for text in ["[]", "1", "null", "\"text\""] {
+            let fault = Node::parse(text).unwrap_err();
+            assert_eq!(fault.to_string(), "`payload` is not an object", "{text}");
         }
     }
 }
