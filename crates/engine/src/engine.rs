@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use domain::Clock;
 use domain::budget::Budget;
+use report::redact::Redactor;
 use store::{Owner, Store};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::connection::{Connection, Connections};
+use crate::discretion::Discretion;
 use crate::heartbeat::{Heart, Running};
 use crate::publish::Publisher;
 use crate::speaker::Speaker;
@@ -79,6 +81,7 @@ impl Engine {
         clock: Arc<dyn Clock>,
         speaker: Arc<Speaker>,
         tempo: Tempo,
+        redactor: Arc<Redactor>,
     ) -> Result<Self, store::Error> {
         let owner = Owner::this_process()?;
         match store.take_back().await? {
@@ -101,6 +104,7 @@ impl Engine {
             tasks: tasks.clone(),
             freed: Arc::new(Notify::new()),
             places: Arc::new(Places::default()),
+            discretion: Discretion(redactor),
         };
         let publisher = Publisher {
             store: store.clone(),

@@ -14,6 +14,8 @@ use secrecy::SecretString;
 use store::intake::{Accepted, Delivery, Intake, Pin};
 use store::{Error, Store};
 
+use crate::discretion::Discretion;
+
 /// A body larger than this is verified and decoded away from the threads that answer.
 const LARGE: usize = 256 * 1024;
 
@@ -96,7 +98,7 @@ pub enum Answer {
 pub struct Ingest {
     store: Store,
     doors: Arc<Vec<Door>>,
-    redactor: Arc<Redactor>,
+    discretion: Discretion,
     clock: Arc<dyn Clock>,
 }
 
@@ -107,7 +109,7 @@ impl Ingest {
         redactor: Arc<Redactor>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { store, doors: Arc::new(doors), redactor, clock }
+        Self { store, doors: Arc::new(doors), discretion: Discretion(redactor), clock }
     }
 
     pub fn doors(&self) -> &[Door] {
@@ -115,8 +117,8 @@ impl Ingest {
     }
 
     /// Returns what stands in front of everything that is told about deliveries (T6).
-    pub fn redactor(&self) -> &Redactor {
-        &self.redactor
+    pub fn redactor(&self) -> &Arc<Redactor> {
+        &self.discretion.0
     }
 
     /// Takes one delivery. `expected` is the forge that the address says, if it says one.
@@ -205,15 +207,10 @@ impl Ingest {
             );
             return Decided::Answer(Answer::Malformed { host: Some(host), reason });
         }
-        // From here on it is read as it may be kept and told: without our secrets (T6).
-        let body = match self.redactor.clean_bytes(body) {
-            Cow::Borrowed(_) => body.clone(),
-            Cow::Owned(cleaned) => cleaned.into(),
-        };
-        let delivery = match webhook::decode(host, headers, &body, &door.origin) {
+        let delivery = match webhook::decode(host, headers, body, &door.origin) {
             Ok(delivery) => delivery,
             Err(malformed) => {
-                let reason = self.clean(malformed.to_string());
+                let reason = self.discretion.text(malformed.to_string());
                 return Decided::Answer(match malformed {
                     Malformed::NotJson(_) => Answer::NotJson { reason },
                     _ => Answer::Malformed { host: Some(host), reason },
@@ -222,29 +219,33 @@ impl Ingest {
         };
         let event = match delivery.content {
             Content::Ignored(reason) => {
-                return Decided::Answer(Answer::Ignored { reason: self.clean(reason) });
+                return Decided::Answer(Answer::Ignored { reason: self.discretion.text(reason) });
             }
             Content::Event(event) => event,
         };
         let policy = door.policy();
         match route(&event, &policy) {
             Decision::Ignored(ignored) => {
-                Decided::Answer(Answer::Ignored { reason: ignored.reason })
+                Decided::Answer(Answer::Ignored { reason: self.discretion.text(ignored.reason) })
             }
             Decision::Refused(refused) => {
-                Decided::Answer(Answer::Refused { host, reason: refused.reason })
+                let reason = self.discretion.text(refused.reason);
+                Decided::Answer(Answer::Refused { host, reason })
             }
             Decision::Do(task) => {
                 let pin = if policy.allowed_repos.is_empty() { Pin::Nothing } else { Pin::Name };
                 let intake = Intake {
                     id: new_job_id(),
                     meaning: event.meaning(),
-                    task: *task,
+                    task: self.discretion.task(*task),
                     delivery: Some(Delivery {
                         connection: door.origin.clone(),
                         host: host.as_str().to_owned(),
-                        id: delivery.id.map(|id| self.clean(id)),
-                        body,
+                        id: delivery.id.map(|id| self.discretion.text(id)),
+                        body: match self.redactor().clean_bytes(body) {
+                            Cow::Borrowed(_) => body.clone(),
+                            Cow::Owned(cleaned) => cleaned.into(),
+                        },
                     }),
                     event_type: delivery.event_type,
                     stage: workflow::FIRST_STAGE.to_owned(),
@@ -275,14 +276,6 @@ impl Ingest {
         } else {
             Answer::Unauthentic
         })
-    }
-
-    /// Takes our secrets out of what a header said: the body is clean already.
-    fn clean(&self, text: String) -> String {
-        match self.redactor.clean(&text) {
-            Cow::Borrowed(_) => text,
-            Cow::Owned(cleaned) => cleaned,
-        }
     }
 
     fn fits(&self, door: &Door, headers: &HeaderMap, body: &Bytes) -> bool {

@@ -9,6 +9,8 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 use workflow::Desk;
 
+use crate::discretion::Discretion;
+
 /// How many ended jobs of a subject are worth telling.
 const ENDED: u32 = 3;
 
@@ -18,6 +20,7 @@ pub(crate) struct Memory {
     pub(crate) job: JobId,
     pub(crate) token: i64,
     pub(crate) stop: CancellationToken,
+    pub(crate) discretion: Discretion,
 }
 
 #[async_trait]
@@ -27,10 +30,12 @@ impl Journal for Memory {
     }
 
     async fn keep(&self, key: &str, value: Value) -> Result<(), JournalError> {
+        let value = self.discretion.value(value);
         self.store.keep(&self.job, self.token, key, value).await.map_err(lost)
     }
 
     async fn note(&self, record: Record) -> Result<(), JournalError> {
+        let record = self.discretion.record(record);
         self.store.note(&self.job, self.token, record).await.map_err(lost)
     }
 

@@ -8,6 +8,7 @@
 //! about it by `workflow`. Here is only when, how often and in which order.
 
 pub mod connection;
+mod discretion;
 mod engine;
 mod heartbeat;
 pub mod ingest;

@@ -22,6 +22,7 @@ use tracing::Instrument;
 use workflow::{Again, Context, Failure, Outcome, Then};
 
 use crate::connection::{Connection, Connections};
+use crate::discretion::Discretion;
 use crate::engine::Tempo;
 use crate::heartbeat::Running;
 use crate::journal::Memory;
@@ -46,6 +47,7 @@ pub struct Worker {
     pub(crate) tasks: TaskTracker,
     pub(crate) freed: Arc<Notify>,
     pub(crate) places: Arc<Places>,
+    pub(crate) discretion: Discretion,
 }
 
 /// How many jobs run now: answers have places of their own, so that they never wait behind work.
@@ -174,6 +176,7 @@ impl Worker {
         loop {
             let settlement = self.stage(&job, token, checkpoint.as_ref(), &stop).await;
             let Some(settlement) = settlement else { return };
+            let settlement = self.discretion.settlement(settlement);
             if let Settlement::Next { stage, checkpoint: next, .. } = &settlement {
                 job.stage.clone_from(stage);
                 checkpoint = Some(next.clone());
@@ -222,8 +225,13 @@ impl Worker {
             Err(error) => return self.store_failed(&error),
         };
         let voice = self.speaker.voice(&connection.origin);
-        let memory =
-            Memory { store: self.store.clone(), job: job.id.clone(), token, stop: stop.clone() };
+        let memory = Memory {
+            store: self.store.clone(),
+            job: job.id.clone(),
+            token,
+            stop: stop.clone(),
+            discretion: self.discretion.clone(),
+        };
         let context = Context {
             job,
             forge: connection.read.as_ref(),

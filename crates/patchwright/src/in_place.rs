@@ -3,6 +3,7 @@
 //! `run`, `replay` and `demo` use the same engine as the server, for the time of one job.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -75,9 +76,11 @@ pub async fn until_ended(
     mut told: Told,
     out: &mut dyn Write,
 ) -> Result<Job, Complaint> {
-    let Spine { store, connections, speaker, tempo, clock, .. } = spine;
+    let Spine { store, ingest, connections, speaker, tempo, clock } = spine;
     let mut changes = store.changes();
-    let engine = Engine::start(store.clone(), connections, clock.clone(), speaker, tempo).await?;
+    let redactor = Arc::clone(ingest.redactor());
+    let engine =
+        Engine::start(store.clone(), connections, clock.clone(), speaker, tempo, redactor).await?;
     let job = loop {
         changes.borrow_and_update();
         let job = store.job(id).await?.ok_or(store::Error::Absent("job"))?;

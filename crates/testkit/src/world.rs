@@ -187,6 +187,7 @@ impl World {
             clock: shared,
             speaker,
             tempo: options.tempo,
+            redactor: Arc::clone(ingest.redactor()),
             log: errors.dispatch(),
         };
         let mut world = Self {

@@ -76,13 +76,14 @@ pub async fn run(
 }
 
 async fn start(spine: &Spine) -> Result<Engine, store::Error> {
-    let Spine { store, connections, speaker, tempo, clock, .. } = spine;
+    let Spine { store, ingest, connections, speaker, tempo, clock } = spine;
     Engine::start(
         store.clone(),
         connections.clone(),
         Arc::clone(clock),
         Arc::clone(speaker),
         tempo.clone(),
+        Arc::clone(ingest.redactor()),
     )
     .await
 }

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use domain::Clock;
 use engine::{Connections, Engine, Speaker, Tempo};
+use report::redact::Redactor;
 use store::Store;
 use tokio::sync::oneshot;
 use tracing::Dispatch;
@@ -29,6 +30,7 @@ pub(crate) struct Kit {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) speaker: Arc<Speaker>,
     pub(crate) tempo: Tempo,
+    pub(crate) redactor: Arc<Redactor>,
     /// Where their log goes.
     pub(crate) log: Dispatch,
 }
@@ -72,7 +74,8 @@ fn run(kit: Kit, started: oneshot::Sender<()>, ending: oneshot::Receiver<End>) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let engine = Engine::start(kit.store, kit.connections, kit.clock, kit.speaker, kit.tempo);
+        let Kit { store, connections, clock, speaker, tempo, redactor, .. } = kit;
+        let engine = Engine::start(store, connections, clock, speaker, tempo, redactor);
         let engine = engine.await.expect("the engine starts");
         started.send(()).unwrap_or(());
         if let Ok(End::Shutdown) = ending.await {
