@@ -89,8 +89,10 @@ pub(crate) async fn list(
     State(gateway): State<Arc<Gateway>>,
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Result<Json<Page>, Error> {
-    let Query(wanted) = wanted.map_err(|rejected| Error::BadRequest(rejected.body_text()))?;
-    let (filter, length) = wanted.filter()?;
+    let wanted = wanted.map_err(|rejected| Error::BadRequest(rejected.body_text()));
+    let asked = wanted.and_then(|Query(wanted)| wanted.filter());
+    // A mistake is told with the words that were sent: they may be a secret in the wrong place.
+    let (filter, length) = asked.map_err(|error| error.cleaned(gateway.ingest.redactor()))?;
     let mut jobs = gateway.store.jobs(filter).await?;
     let more = jobs.len() > length;
     jobs.truncate(length);
@@ -215,7 +217,7 @@ mod tests {
               "owner": "acme",
               "platform": "github",
               "repo": "demo",
-              "stage": "",
+              "stage": "acknowledge",
               "stages": [],
               "state": "queued",
               "subject": {

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
+use report::redact::Redactor;
 use uuid::Uuid;
 
 use crate::answer::Refusal;
@@ -64,6 +65,14 @@ impl Error {
             Self::Flood { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// Takes our secrets out of words that repeat what the sender said (T6).
+    pub(crate) fn cleaned(self, redactor: &Redactor) -> Self {
+        match self {
+            Self::BadRequest(words) => Self::BadRequest(redactor.clean(&words).into_owned()),
+            other => other,
         }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) struct Summary {
     /// `queued`, `running`, `done`, `failed`, `dead`, `cancelled`, `superseded` or `skipped`.
     #[schema(example = "running")]
     state: &'static str,
-    /// The stage that runs next or runs now; empty before the first.
+    /// The stage that runs next or runs now.
     stage: String,
     subject: Subject,
     /// The commit that the event spoke of.
