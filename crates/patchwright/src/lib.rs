@@ -9,7 +9,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 use report::redact::Redactor;
 
 pub mod cli;
@@ -31,11 +30,11 @@ use env::{Environment, variable};
 /// Runs the program with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
     let environment = Environment::of_process();
+    let redactor = Arc::new(Redactor::new(&environment.secrets()));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(said) => return said_by_clap(&said).into(),
+        Err(said) => return said_by_clap(&said, &redactor, &environment).into(),
     };
-    let redactor = Arc::new(Redactor::new(&environment.secrets()));
     let paint = paint(cli.global.color, &environment);
     let ended = command::run(&cli, &environment, &redactor, paint, &mut io::stdout().lock());
     let ended = ended.and_then(|exit| io::stdout().flush().map(|()| exit).map_err(Complaint::from));
@@ -50,13 +49,23 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints help, version or a mistake on the command line, as clap words it.
-fn said_by_clap(said: &clap::Error) -> Exit {
-    let told = said.print();
-    match said.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if told.is_ok() => Exit::Done,
-        _ => Exit::Usage,
+/// Prints help, version or a mistake on the command line, as clap words it. What was typed is part of
+/// those words, so they are cleaned like everything else (T6).
+fn said_by_clap(said: &clap::Error, redactor: &Redactor, environment: &Environment) -> Exit {
+    if !said.use_stderr() {
+        return match said.print() {
+            Ok(()) => Exit::Done,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
+            Err(_) => Exit::Failure,
+        };
     }
+    let words = match paint(Colour::Auto, environment) {
+        Paint::Coloured => said.render().ansi().to_string(),
+        Paint::Plain => said.render().to_string(),
+    };
+    // If even the standard error output is gone, only the exit code is left to tell.
+    let told = io::stderr().write_all(redactor.clean(&words).as_bytes());
+    told.map_or(Exit::Failure, |()| Exit::Usage)
 }
 
 fn paint(colour: Colour, environment: &Environment) -> Paint {

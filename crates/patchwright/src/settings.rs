@@ -89,6 +89,7 @@ impl Settings {
         let document =
             location.file().map(|path| Document::read(path, section::ALL)).transpose()?;
         let mut reader = Reader::new(document.as_ref(), environment, flags);
+        reader.problems.extend(document.iter().flat_map(|document| document.problems.clone()));
         let server = section::Server::read(&mut reader.section(&section::Server::SECTION));
         let mut store = section::Store::read(&mut reader.section(&section::Store::SECTION));
         let network = section::Network::read(&mut reader.section(&section::Network::SECTION));

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use super::field::{Repeated, Section};
-use super::problem::{Place, Problem, in_order, suggestion};
+use super::problem::{Place, Problem, suggestion};
 use super::value::Raw;
 use crate::env::{Environment, variable};
 
@@ -20,6 +20,8 @@ use crate::env::{Environment, variable};
 pub struct Document {
     pub path: PathBuf,
     pub tables: Vec<Table>,
+    /// What is wrong with its keys.
+    pub problems: Vec<Problem>,
     /// Whether accounts other than the owner's may read the file.
     pub openness: Openness,
 }
@@ -83,7 +85,8 @@ impl Location {
 }
 
 impl Document {
-    /// Reads a file. Everything that is wrong with its keys is returned at once.
+    /// Reads a file. What is wrong with its keys becomes part of it, so that it can be told together
+    /// with what is wrong with its values.
     pub fn read(path: &Path, sections: &[Section]) -> Result<Self, Vec<Problem>> {
         let unreadable = |error: io::Error| {
             let problem = Problem::new(format!(
@@ -104,20 +107,15 @@ impl Document {
         sections: &[Section],
     ) -> Result<Self, Vec<Problem>> {
         let mut scan = Scan { path, text, sections, problems: Vec::new(), tables: Vec::new() };
-        match DeTable::parse(text) {
-            Ok(root) => scan.root(root.get_ref()),
-            Err(error) => {
-                let at = error.span().map_or(0, |span| span.start);
-                // The message alone: the rendered form would quote the line, which may hold a secret.
-                let problem = Problem::new(format!("not valid TOML: {}", error.message()));
-                scan.problems.push(problem.at(scan.place(at)));
-            }
-        }
-        if scan.problems.is_empty() {
-            Ok(Self { path: path.to_owned(), tables: scan.tables, openness })
-        } else {
-            Err(in_order(scan.problems))
-        }
+        let root = DeTable::parse(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            // The message alone: the rendered form would quote the line, which may hold a secret.
+            let problem = Problem::new(format!("not valid TOML: {}", error.message()));
+            vec![problem.at(scan.place(at))]
+        })?;
+        scan.root(root.get_ref());
+        let Scan { tables, problems, .. } = scan;
+        Ok(Self { path: path.to_owned(), tables, problems, openness })
     }
 
     /// Returns the tables of a section, in the order of the file.
