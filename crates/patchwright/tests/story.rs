@@ -4,5 +4,12 @@
 
 mod story {
     mod answer;
+    mod call;
+    mod cli;
     mod effect;
+    mod gateway;
+    mod journey;
+    mod mask;
+    mod program;
+    mod secret;
 }
