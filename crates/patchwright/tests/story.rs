@@ -2,6 +2,8 @@
 //!
 //! The whole conversation as text is the specification: read the snapshots.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a story that cannot go on fails")]
+
 mod story {
     mod answer;
     mod call;

@@ -56,7 +56,7 @@ impl Call {
     }
 
     /// Shows the admin token.
-    pub(crate) fn as_operator(self, token: &str) -> Self {
+    pub(crate) fn by_operator(self, token: &str) -> Self {
         self.with("authorization", format!("Bearer {token}"))
     }
 

@@ -86,7 +86,10 @@ async fn without_arguments_it_shows_its_help_as_a_mistake() {
 
 #[tokio::test]
 async fn an_unknown_command_is_refused_with_a_suggestion() {
-    check(&Program::new(), &["confg"], expect![[r#"
+    check(
+        &Program::new(),
+        &["confg"],
+        expect![[r#"
         $ patchwright confg
         ! error: unrecognized subcommand 'confg'
         !
@@ -95,7 +98,9 @@ async fn an_unknown_command_is_refused_with_a_suggestion() {
         ! Usage: patchwright [OPTIONS] <COMMAND>
         !
         ! For more information, try '--help'.
-        exit 2"#]]).await;
+        exit 2"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -164,12 +169,17 @@ async fn an_address_that_is_taken_is_told_with_a_way_out() {
         .with("GITHUB_TOKEN", "ghp_0123456789abcdef")
         .with("WEBHOOK_SECRET", "0123456789abcdef")
         .with("LOG_LEVEL", "error");
-    check(&program, &["serve", "--listen", &address], expect![[r#"
+    check(
+        &program,
+        &["serve", "--listen", &address],
+        expect![[r#"
         $ patchwright serve --listen 127.0.0.1:N
         ! error: cannot listen on 127.0.0.1:N
         !   because: Address already in use (os error 98)
         ! hint: another program listens there; choose another address with --listen
-        exit 3"#]]).await;
+        exit 3"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -200,7 +210,10 @@ async fn doctor_tries_everything_and_says_what_to_do() {
         exit 3"#]]).await;
     let (forge, _) = forge().await;
     let program = connected(&forge).with("MARKER_KEY", "0123456789abcdef");
-    check(&program, &["doctor"], expect![[r#"
+    check(
+        &program,
+        &["doctor"],
+        expect![[r#"
         $ patchwright doctor
         ok    configuration: no file, the defaults and the environment count
         ok    webhook secret of github: set
@@ -212,32 +225,54 @@ async fn doctor_tries_everything_and_says_what_to_do() {
         ok    connection github (github at http://127.0.0.1:N): acts as bot
 
         all is well
-        exit 0"#]]).await;
+        exit 0"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_new_store_is_made_and_is_empty() {
     let program = Program::new();
-    check(&program, &["migrate"], expect![[r#"
+    check(
+        &program,
+        &["migrate"],
+        expect![[r#"
         $ patchwright migrate
         the store has schema 1, the newest that this version knows
-        exit 0"#]]).await;
-    check(&program, &["jobs", "list"], expect![[r#"
+        exit 0"#]],
+    )
+    .await;
+    check(
+        &program,
+        &["jobs", "list"],
+        expect![[r#"
         $ patchwright jobs list
         no jobs
-        exit 0"#]]).await;
-    check(&program, &["jobs", "show", "none"], expect![[r#"
+        exit 0"#]],
+    )
+    .await;
+    check(
+        &program,
+        &["jobs", "show", "none"],
+        expect![[r#"
         $ patchwright jobs show none
         ! error: nothing was done about job none
         !   because: there is no job
         ! hint: `patchwright jobs list` shows the ids
-        exit 3"#]]).await;
-    check(&program, &["jobs", "list", "--state", "finished"], expect![[r#"
+        exit 3"#]],
+    )
+    .await;
+    check(
+        &program,
+        &["jobs", "list", "--state", "finished"],
+        expect![[r#"
         $ patchwright jobs list --state finished
         ! error: invalid value 'finished' for '--state <STATE>': `finished` is not a job state
         !
         ! For more information, try '--help'.
-        exit 2"#]]).await;
+        exit 2"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -246,9 +281,12 @@ async fn a_recorded_delivery_is_rehearsed_without_a_trace() {
     let program = connected(&forge);
     program.file("delivery.json", delivery);
     let before = forge.thread(REPO, 1);
-    check(&program, &["replay", "delivery.json", "--dry-run"], expect![[r#"
+    let ran = program.run(&["replay", "delivery.json", "--dry-run"]).await.to_string();
+    // An answer does not wait for its reaction: either may be told first.
+    let reaction = "would react with eyes to comment 1700001 on acme/demo#1\n";
+    assert!(ran.contains(reaction), "{ran}");
+    expect![[r#"
         $ patchwright replay delivery.json --dry-run
-        would react with eyes to comment 1700001 on acme/demo#1
         would comment on acme/demo#1 (reply:c1700001):
           | I am `@bot`. Write one of these in a comment here:
           |
@@ -269,12 +307,18 @@ async fn a_recorded_delivery_is_rehearsed_without_a_trace() {
           |
           | One command per comment. What stands in code, in a quote or in a hidden comment is not read.
         help on acme/demo#1: done
-        exit 0"#]]).await;
+        exit 0"#]]
+    .assert_eq(&ran.replace(reaction, ""));
     assert_eq!(forge.thread(REPO, 1), before);
-    check(&program, &["jobs", "list"], expect![[r#"
+    check(
+        &program,
+        &["jobs", "list"],
+        expect![[r#"
         $ patchwright jobs list
         no jobs
-        exit 0"#]]).await;
+        exit 0"#]],
+    )
+    .await;
     assert!(forge.violations().is_empty());
 }
 
@@ -283,14 +327,24 @@ async fn a_recorded_delivery_is_answered_once() {
     let (forge, delivery) = forge().await;
     let program = connected(&forge);
     program.file("delivery.json", delivery);
-    check(&program, &["replay", "delivery.json"], expect![[r#"
+    check(
+        &program,
+        &["replay", "delivery.json"],
+        expect![[r#"
         $ patchwright replay delivery.json
         help on acme/demo#1: done
-        exit 0"#]]).await;
-    check(&program, &["replay", "delivery.json"], expect![[r#"
+        exit 0"#]],
+    )
+    .await;
+    check(
+        &program,
+        &["replay", "delivery.json"],
+        expect![[r#"
         $ patchwright replay delivery.json
         taken before, as job ID
-        exit 0"#]]).await;
+        exit 0"#]],
+    )
+    .await;
     let said = forge.conversation(REPO, 1);
     assert_eq!(said.iter().filter(|comment| comment.author.login == BOT).count(), 1);
 }
@@ -305,11 +359,16 @@ async fn a_file_that_is_no_delivery_is_refused_with_a_hint() {
         ! error: body.json has no headers that tell the forge and the event
         ! hint: name them: --forge github --event issue_comment, or write {"headers": {…}, "body": {…}}
         exit 2"#]]).await;
-    check(&program, &["replay", "nowhere.json"], expect![[r#"
+    check(
+        &program,
+        &["replay", "nowhere.json"],
+        expect![[r#"
         $ patchwright replay nowhere.json
         ! error: cannot read nowhere.json
         !   because: No such file or directory (os error 2)
-        exit 2"#]]).await;
+        exit 2"#]],
+    )
+    .await;
     check(
         &program,
         &["replay", "body.json", "--forge", "github", "--event", "ping"],
@@ -324,11 +383,16 @@ async fn a_file_that_is_no_delivery_is_refused_with_a_hint() {
 #[tokio::test]
 async fn a_step_of_ci_without_an_event_says_where_one_comes_from() {
     let program = Program::new().with("GITHUB_TOKEN", "ghp_0123456789abcdef");
-    check(&program, &["run"], expect![[r#"
+    check(
+        &program,
+        &["run"],
+        expect![[r#"
         $ patchwright run
         ! error: there is no event: neither --event nor GITHUB_EVENT_PATH names one
         ! hint: `patchwright run` is a step of a GitHub Actions workflow
-        exit 2"#]]).await;
+        exit 2"#]],
+    )
+    .await;
 }
 
 #[tokio::test]

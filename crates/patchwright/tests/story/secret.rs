@@ -65,7 +65,7 @@ async fn deliver(running: &Running, delivery: &SignedDelivery, evidence: &mut Ev
 
 /// Asks as the operator and keeps the answer.
 async fn operate(running: &Running, path: &str, evidence: &mut Evidence) -> u16 {
-    let call = Call::get(path).as_operator(&canary("ADMIN_TOKEN"));
+    let call = Call::get(path).by_operator(&canary("ADMIN_TOKEN"));
     keep(running, call, &format!("the answer to GET {path}"), evidence).await
 }
 
@@ -126,7 +126,7 @@ async fn t6_no_secret_leaves_a_server_whatever_is_sent_to_it() {
         assert_eq!(operate(&running, &path, &mut evidence).await, 404);
         let path = format!("/api/jobs?state={}", percent(&canary(name)));
         assert_eq!(operate(&running, &path, &mut evidence).await, 400);
-        let wrong = Call::get("/metrics").as_operator(&format!("{}x", canary(name)));
+        let wrong = Call::get("/metrics").by_operator(&format!("{}x", canary(name)));
         assert_eq!(keep(&running, wrong, "the answer to a wrong token", &mut evidence).await, 401);
     }
     for path in ["/api/jobs", "/metrics", "/api/openapi.json", "/api/status", "/ready"] {

@@ -13,7 +13,7 @@ use crate::story::call::{Answer, Call};
 use crate::story::mask::{ids, times};
 
 async fn operate(world: &World, call: Call) -> Answer {
-    call.as_operator(ADMIN_TOKEN).send(world.gateway()).await
+    call.by_operator(ADMIN_TOKEN).send(world.gateway()).await
 }
 
 /// Delivers an order for help and returns the job that it became.
@@ -39,10 +39,10 @@ async fn t10_the_admin_api_opens_to_its_token_under_our_own_name_and_to_nothing_
         let mut row = format!("{method} {}:", ids(&path));
         for (name, call) in [
             ("no token", call()),
-            ("wrong token", call().as_operator("guess")),
+            ("wrong token", call().by_operator("guess")),
             ("a token in the address", call().at(&format!("{path}?token={ADMIN_TOKEN}"))),
             ("a token as password", call().with("authorization", format!("Basic {ADMIN_TOKEN}"))),
-            ("another host", call().as_operator(ADMIN_TOKEN).with("host", "evil.example")),
+            ("another host", call().by_operator(ADMIN_TOKEN).with("host", "evil.example")),
         ] {
             let answer = call.send(world.gateway()).await;
             assert!(answer.header("access-control-allow-origin").is_none());
@@ -130,7 +130,7 @@ async fn a_job_is_followed_live_to_its_end_and_from_where_one_was() {
         .as_str()
         .unwrap()
         .to_owned();
-    let follow = Call::get(&format!("/api/jobs/{job}/events")).as_operator(ADMIN_TOKEN);
+    let follow = Call::get(&format!("/api/jobs/{job}/events")).by_operator(ADMIN_TOKEN);
 
     let live = follow.open(world.gateway()).await;
     assert_eq!(live.headers()["content-type"], "text/event-stream");

@@ -35,7 +35,7 @@ async fn tell(place: Option<Place>) -> Told {
     let [Job { task, .. }] = &world.jobs().await[..] else { panic!("one job") };
     let kept = format!("{:?}\n{:?}", task.trigger, task.work);
     let title = task.title.clone();
-    let call = Call::get(&format!("/api/jobs/{id}")).as_operator(ADMIN_TOKEN);
+    let call = Call::get(&format!("/api/jobs/{id}")).by_operator(ADMIN_TOKEN);
     let shown = call.send(world.gateway()).await.json();
     let shown = [
         &shown["issue_title"],
