@@ -63,7 +63,7 @@ impl Heart {
                 match store.heartbeat_blocking(&owner) {
                     Ok(stops) => running.stop(&stops),
                     Err(error) => {
-                        tracing::warn!(%error, "a heartbeat failed; leases last three of them")
+                        tracing::warn!(%error, "a heartbeat failed; leases last three of them");
                     }
                 }
             }

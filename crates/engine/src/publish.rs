@@ -109,7 +109,7 @@ impl Publisher {
                     return;
                 }
                 Err(error) => {
-                    tracing::warn!(lane = %sending.lane, %error, "the store failed a sender")
+                    tracing::warn!(lane = %sending.lane, %error, "the store failed a sender");
                 }
             }
         }

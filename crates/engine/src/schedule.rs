@@ -25,10 +25,10 @@ pub(crate) async fn run(
         match store.take_back().await {
             Ok(0) => {}
             Ok(count) => {
-                tracing::warn!(count, "took back what a process of this host left that is dead")
+                tracing::warn!(count, "took back what a process of this host left that is dead");
             }
             Err(error) => {
-                tracing::warn!(%error, "leases of dead processes could not be looked for")
+                tracing::warn!(%error, "leases of dead processes could not be looked for");
             }
         }
         match store.sweep_expired().await {

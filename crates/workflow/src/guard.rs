@@ -46,14 +46,15 @@ pub async fn acknowledge(context: &Context<'_>) -> Result<Outcome, Failure> {
     if !available && asked.by.is_none() {
         return Ok(Outcome::skipped(format!("this version cannot {} yet", task.work.name())));
     }
-    if available && task.work.needs_write() {
-        if let Some(actor) = &asked.by {
-            let permission = context.forge.permission(&task.subject.repo, actor).await;
-            let permission =
-                permission.map_err(|error| Failure::of_forge(&task.subject.repo.origin, &error))?;
-            if !permission.may_write() {
-                return Ok(refuse(context, &asked, actor));
-            }
+    if available
+        && task.work.needs_write()
+        && let Some(actor) = &asked.by
+    {
+        let permission = context.forge.permission(&task.subject.repo, actor).await;
+        let permission =
+            permission.map_err(|error| Failure::of_forge(&task.subject.repo.origin, &error))?;
+        if !permission.may_write() {
+            return Ok(refuse(context, &asked, actor));
         }
     }
     let carry = serde_json::to_value(&asked).map_err(|error| {

@@ -236,9 +236,7 @@ async fn cancel_stops_waiting_work_and_says_how_much() {
     world.comments("alice", issue, "@bot fix the other thing too").await;
     world.comments("mallory", issue, "@bot help").await;
     world.comments("alice", issue, "@bot cancel").await;
-    let mut tempo = engine::Tempo::default();
-    tempo.work = 0;
-    world.start_workers_at(tempo).await;
+    world.start_workers_at(engine::Tempo { work: 0, ..Default::default() }).await;
     world.settle().await;
     expect![[r#"
         fix acme/demo#1 cancelled: cancelled by a later request

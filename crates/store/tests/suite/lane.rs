@@ -108,7 +108,7 @@ async fn e4_cancelling_withdraws_unsent_rows_and_closes_what_is_visible(bench: B
         let (store, owner) = (bench.store.clone(), bench.owner.clone());
         move || store.heartbeat_blocking(&owner)
     });
-    assert_eq!(stops.await.unwrap().unwrap(), [id.clone()]);
+    assert_eq!(stops.await.unwrap().unwrap(), std::slice::from_ref(&id));
     bench.store.settle(&id, claimed.token, done(Vec::new())).await.unwrap();
     assert_eq!(bench.state(&id).await, State::Cancelled);
     assert!(bench.send_all().await.is_empty());

@@ -58,6 +58,14 @@ async fn j2_a_heartbeat_keeps_the_lease_and_does_not_revive_an_old_one(bench: Be
     assert!(matches!(late, Err(Error::Fenced)));
 }
 
+#[tokio::test]
+async fn j2_a_process_that_stands_still_in_a_transaction_keeps_nobody_waiting_for_long() {
+    let Some(bench) = Bench::postgres().await else { return };
+    let setting = "SELECT current_setting('idle_in_transaction_session_timeout')";
+    let row = bench.store.write(move |db| db.find(setting, &[])).await.unwrap();
+    assert_eq!(row.unwrap().text().unwrap(), "5s");
+}
+
 async fn j2_tokens_grow(bench: Bench) {
     let id = bench.accept(fix(1, 1, 10)).await;
     let mut last = 0;
