@@ -116,6 +116,9 @@ const TAKEN: Insert = Insert {
 /// The number of statements does not grow with their number: what all of them ask the database is
 /// asked once, and a repeat within the group is found without asking.
 pub fn accept(db: &mut dyn Db, intakes: &[Intake]) -> Result<Vec<Accepted>, Error> {
+    if intakes.is_empty() {
+        return Ok(Vec::new());
+    }
     let now = db.now()?;
     let arrivals: Vec<Arrival<'_>> = intakes.iter().map(Arrival::of).collect();
     db.lock_all(distinct_lanes(&arrivals))?;

@@ -58,10 +58,12 @@ pub fn settle_front(db: &mut dyn Db, lane: &str) -> Result<(), Error> {
 
 /// Returns those of the lanes in which a new job would have to wait. Callers hold the lanes' locks.
 pub fn occupied(db: &mut dyn Db, lanes: Vec<String>) -> Result<HashSet<String>, Error> {
+    // With a limit each lane is looked up by itself: PostgreSQL would rather list all lanes first.
     let rows = db.query(
         "SELECT value FROM {each $1}
-         WHERE EXISTS (SELECT 1 FROM jobs WHERE lane = value AND state IN ('queued', 'running'))
-            OR EXISTS (SELECT 1 FROM outbox WHERE lane = value AND state IN ('waiting', 'trying') AND aside = 0)",
+         WHERE (SELECT 1 FROM jobs WHERE lane = value AND state IN ('queued', 'running') LIMIT 1) IS NOT NULL
+            OR (SELECT 1 FROM outbox WHERE lane = value AND state IN ('waiting', 'trying') AND aside = 0 LIMIT 1)
+               IS NOT NULL",
         &values![lanes],
     )?;
     rows.into_iter().map(|mut row| row.text()).collect()

@@ -11,12 +11,12 @@ use domain::{Clock, Job, Publication};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{Semaphore, oneshot, watch};
 
-use self::entrance::{Arriving, Entrance};
+use self::entrance::{Call, Entrance, Taking};
 use crate::db::Db;
 use crate::db::postgres::{CHANNEL, Postgres, Times};
 use crate::db::sqlite::{Sqlite, Work};
 use crate::error::Error;
-use crate::intake::{self, Intake};
+use crate::intake::{self, Accepted, Intake};
 use crate::schema;
 use crate::settle::Patience;
 
@@ -25,6 +25,10 @@ const WATCH: Duration = Duration::from_millis(100);
 
 /// How many transactions run at once on PostgreSQL.
 const CONNECTIONS: usize = 12;
+
+/// How many groups of deliveries are under way at once on PostgreSQL: while one is synced, the next
+/// is written.
+const SERVANTS: usize = 2;
 
 /// Where the store is.
 #[derive(Clone, Debug)]
@@ -58,10 +62,16 @@ pub struct Store {
 
 struct Inner {
     database: Database,
-    entrance: Entrance,
+    entrance: Arc<Entrance>,
     changes: watch::Sender<u64>,
     patience: Patience,
     apologise: Apologise,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.entrance.close();
+    }
 }
 
 enum Database {
@@ -110,7 +120,7 @@ impl Store {
                 Database::Postgres { pool, places: Arc::new(Semaphore::new(CONNECTIONS)) }
             }
         };
-        let (entrance, arriving) = entrance::open();
+        let entrance = Arc::default();
         let inner = Inner { database, entrance, changes, patience, apologise };
         let store = Self { inner: Arc::new(inner) };
         store
@@ -120,7 +130,7 @@ impl Store {
             })
             .await?;
         store.watch_others()?;
-        store.take_arrivals(arriving)?;
+        store.serve_entrance()?;
         Ok(store)
     }
 
@@ -190,18 +200,33 @@ impl Store {
         }
     }
 
-    /// Starts the thread that takes deliveries in groups. It ends with the store.
-    fn take_arrivals(&self, arriving: Arriving) -> Result<(), Error> {
-        let inner = Arc::downgrade(&self.inner);
-        let accept = move |group: &Arc<[Intake]>| {
-            let store = Self { inner: inner.upgrade().ok_or(Error::Stopped)? };
-            let group = Arc::clone(group);
-            store.write_blocking(move |db| intake::accept(db, &group))
-        };
-        std::thread::Builder::new()
-            .name("store-entrance".to_owned())
-            .spawn(move || arriving.take_groups(&accept))
-            .map_err(|error| Error::Open(format!("no thread for deliveries: {error}")))?;
+    /// Takes a delivery, together with all that arrive at the same time.
+    pub async fn accept(&self, intake: Intake) -> Result<Accepted, Error> {
+        let Inner { database, entrance, .. } = &*self.inner;
+        let (answer, call) = entrance.enter(intake);
+        if let (Database::Sqlite(sqlite), Call::Needed) = (database, call) {
+            sqlite.write(Box::new(Taking::new(Arc::clone(entrance), sqlite.queue())))?;
+        }
+        answer.await.map_err(|_| Error::Stopped)?
+    }
+
+    /// Starts the threads that take deliveries on PostgreSQL. They end with the store.
+    fn serve_entrance(&self) -> Result<(), Error> {
+        if let Database::Sqlite(_) = &self.inner.database {
+            return Ok(());
+        }
+        for _ in 0..SERVANTS {
+            let entrance = Arc::clone(&self.inner.entrance);
+            let inner = Arc::downgrade(&self.inner);
+            let accept = move |intakes: Arc<[Intake]>| {
+                let store = Self { inner: inner.upgrade().ok_or(Error::Stopped)? };
+                store.write_blocking(move |db| intake::accept(db, &intakes))
+            };
+            std::thread::Builder::new()
+                .name("store-entrance".to_owned())
+                .spawn(move || entrance.serve(&accept))
+                .map_err(|error| Error::Open(format!("no thread for deliveries: {error}")))?;
+        }
         Ok(())
     }
 

@@ -7,15 +7,22 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::memchr;
+
 /// How deep escapes may be nested.
 const DEPTH: usize = 2;
 
 /// One reading of the original.
 pub(super) struct View<'a> {
     bytes: Cow<'a, [u8]>,
-    /// Where each byte of the reading begins in the original, and the original's end; `None` for
-    /// the original itself.
-    origins: Option<Vec<usize>>,
+    /// What this is a reading of, and the way back; `None` for the original itself.
+    of: Option<(&'a View<'a>, Vec<Step>)>,
+}
+
+/// From here to the next step, a reading follows what it is a reading of byte by byte.
+struct Step {
+    here: usize,
+    there: usize,
 }
 
 impl View<'_> {
@@ -29,13 +36,16 @@ impl View<'_> {
     }
 
     fn origin(&self, at: usize) -> usize {
-        self.origins.as_ref().map_or(at, |origins| origins[at])
+        let Some((outer, steps)) = &self.of else { return at };
+        let next = steps.partition_point(|step| step.here <= at);
+        let there = steps[..next].last().map_or(at, |step| step.there + (at - step.here));
+        outer.origin(there)
     }
 }
 
 /// Shows every reading of the bytes, the original first.
 pub(super) fn each(bytes: &[u8], mut show: impl FnMut(&View<'_>)) {
-    let original = View { bytes: bytes.into(), origins: None };
+    let original = View { bytes: bytes.into(), of: None };
     show(&original);
     deeper(&original, DEPTH, &mut show);
 }
@@ -68,36 +78,32 @@ const ESCAPES: [Escape; 3] = [
 
 impl Escape {
     /// Returns the view with this kind of escape undone; `None` if there is none of it.
-    fn undone(&self, view: &View<'_>) -> Option<View<'static>> {
+    fn undone<'a>(&self, view: &'a View<'a>) -> Option<View<'a>> {
         let bytes = view.bytes();
-        if !bytes.contains(&self.sign) {
+        let (mut read, mut steps) = (Vec::new(), Vec::new());
+        let mut stands_for = Vec::new();
+        // Up to `at` everything is looked at, and up to `copied` everything is in `read`.
+        let (mut at, mut copied) = (0, 0);
+        while let Some(sign) = memchr(self.sign, &bytes[at..]) {
+            let start = at + sign;
+            at = start + 1;
+            stands_for.clear();
+            // A sign that is just itself is copied with what follows it.
+            let Some(length) = (self.undo)(&bytes[at..], &mut stands_for) else { continue };
+            at += length;
+            read.extend_from_slice(&bytes[copied..start]);
+            copied = at;
+            // Every byte that the escape stands for begins where the escape begins.
+            let here = read.len()..read.len() + stands_for.len();
+            steps.extend(here.map(|here| Step { here, there: start }));
+            read.extend_from_slice(&stands_for);
+            steps.push(Step { here: read.len(), there: at });
+        }
+        if steps.is_empty() {
             return None;
         }
-        let mut read = Vec::with_capacity(bytes.len());
-        let mut origins = Vec::with_capacity(bytes.len() + 1);
-        let mut changed = false;
-        let mut at = 0;
-        while at < bytes.len() {
-            let escape = if bytes[at] == self.sign {
-                (self.undo)(&bytes[at + 1..], &mut read)
-            } else {
-                None
-            };
-            let length = match escape {
-                Some(length) => {
-                    changed = true;
-                    length
-                }
-                None => {
-                    read.push(bytes[at]);
-                    0
-                }
-            };
-            origins.resize(read.len(), view.origin(at));
-            at += 1 + length;
-        }
-        origins.push(view.origin(bytes.len()));
-        changed.then(|| View { bytes: read.into(), origins: Some(origins) })
+        read.extend_from_slice(&bytes[copied..]);
+        Some(View { bytes: read.into(), of: Some((view, steps)) })
     }
 }
 

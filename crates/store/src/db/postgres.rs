@@ -31,6 +31,19 @@ pub const DIALECT: Dialect = Dialect {
 /// The channel on which a commit wakes other processes (J2).
 pub const CHANNEL: &str = "patchwright";
 
+/// What every connection is told first.
+///
+/// A statement is planned once per connection, perhaps over tables that are still empty. Every
+/// question of the hot path is answered by an index, so no plan may be kept that reads a whole
+/// table as soon as there is something in it.
+///
+/// A process that stands still in the middle of a transaction must not keep the whole fleet waiting
+/// for its locks: nothing of ours takes seconds between two statements.
+const SESSION: &str =
+    "SET synchronous_commit=on; SET lock_timeout='30s'; SET statement_timeout='60s';
+    SET idle_in_transaction_session_timeout='5s';
+    SET enable_seqscan=off; SET enable_hashjoin=off; SET enable_mergejoin=off; SET jit=off";
+
 /// How often a transaction that lost a race is repeated.
 const RACES: u32 = 8;
 
@@ -97,11 +110,7 @@ impl Postgres {
     /// Opens one more connection.
     pub fn connect(&self) -> Result<Client, Error> {
         let mut client = self.config.connect(self.tls.clone()).map_err(|error| refused(&error))?;
-        client
-            .batch_execute(
-                "SET synchronous_commit=on; SET lock_timeout='30s'; SET statement_timeout='60s'",
-            )
-            .map_err(|error| refused(&error))?;
+        client.batch_execute(SESSION).map_err(|error| refused(&error))?;
         Ok(client)
     }
 
@@ -386,7 +395,10 @@ fn refused(error: &postgres::Error) -> Error {
     if *code == SqlState::T_R_DEADLOCK_DETECTED || *code == SqlState::T_R_SERIALIZATION_FAILURE {
         return Error::Busy;
     }
-    if *code == SqlState::LOCK_NOT_AVAILABLE {
+    // The last one: the server ended a transaction that had stood still. Nothing of it is there.
+    if *code == SqlState::LOCK_NOT_AVAILABLE
+        || *code == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
+    {
         return Error::Busy;
     }
     let words = error.as_db_error().map_or_else(|| error.to_string(), |db| db.message().to_owned());

@@ -82,6 +82,11 @@ impl Sqlite {
         self.queue.send(work).map_err(|_| Error::Stopped)
     }
 
+    /// Returns the writer's queue, for work that leads to more work.
+    pub fn queue(&self) -> mpsc::Sender<Box<dyn Work>> {
+        self.queue.clone()
+    }
+
     /// Runs a reading operation on the calling thread.
     pub fn read<T>(&self, work: impl FnOnce(&mut dyn Db) -> Result<T, Error>) -> Result<T, Error> {
         let idle = self.readers.lock().map_err(|_| Error::Stopped)?.pop();

@@ -14,7 +14,6 @@ use super::{Database, Store};
 use crate::claim::{Claim, Hands};
 use crate::db::Value;
 use crate::error::Error;
-use crate::intake::{Accepted, Intake};
 use crate::job::{Counts, Detail, Filter};
 use crate::journal::Entry;
 use crate::outbox::{Due, Queue, Sending, Try};
@@ -24,11 +23,6 @@ use crate::sweep::Rest;
 use crate::{breaker, budget, claim, job, journal, outbox, schema, settle, sweep, values};
 
 impl Store {
-    /// Takes a delivery, together with all that arrive at the same time.
-    pub async fn accept(&self, intake: Intake) -> Result<Accepted, Error> {
-        self.inner.entrance.enter(intake).await
-    }
-
     pub async fn claim(&self, hands: Hands) -> Result<Claim, Error> {
         self.write(move |db| claim::claim(db, &hands)).await
     }

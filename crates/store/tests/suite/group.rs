@@ -32,15 +32,17 @@ async fn together_new(bench: &Bench, group: Vec<Intake>) -> Vec<JobId> {
 }
 
 async fn j1_deliveries_that_arrive_together_share_their_syncs(bench: Bench) {
+    /// More than are written at a time.
+    const COUNT: u64 = 600;
     let before = bench.store.commits();
     let mut arriving = tokio::task::JoinSet::new();
-    for n in 0..100 {
+    for n in 0..COUNT {
         let (store, intake) = (bench.store.clone(), help(1 + n % 3, n, 1000 + n));
         arriving.spawn(async move { store.accept(intake).await });
     }
     let answers = arriving.join_all().await;
     let commits = bench.store.commits() - before;
-    assert!(commits < 100, "{commits} commits for 100 deliveries");
+    assert!(commits < COUNT, "{commits} commits for {COUNT} deliveries");
     let other = bench.reopen().await.unwrap();
     for answer in answers {
         let Accepted::New(id) = answer.unwrap() else { panic!("none is a repeat") };
