@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use memchr::memchr2;
 use percent_encoding::percent_decode;
 
 use super::Malformed;
@@ -50,7 +51,12 @@ fn readable(text: &str) -> Result<Cow<'_, str>, Malformed> {
     let mut depth = 0_usize;
     let mut in_string = false;
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
+    loop {
+        if in_string {
+            // Most of a delivery is the inside of strings, where only these two matter.
+            at += memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()).unwrap_or(bytes.len());
+        }
+        let Some(&byte) = bytes.get(at) else { break };
         at += match (in_string, byte) {
             (_, b'"') => {
                 in_string = !in_string;

@@ -4,10 +4,12 @@
 //! skipped. It is lenient as some hosts need it (a number may be a text, a flag may be 0 or 1, null
 //! means missing), and what is missing or wrong is named with its path.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::fmt;
 use std::str::FromStr;
 
-use serde::de::IgnoredAny;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::Malformed;
@@ -21,11 +23,52 @@ pub(crate) struct Node<'a> {
 
 #[derive(Clone, Debug)]
 enum Value<'a> {
-    Object(BTreeMap<String, &'a RawValue>),
+    Object(Fields<'a>),
     /// A text, number, flag or list.
     Plain(&'a RawValue),
     /// Nothing, with the reason: the outermost place on the way that is missing or of a wrong shape.
     Absent(Malformed),
+}
+
+/// The fields of an object, in the order in which they stand there. Objects of forges have up to a
+/// hundred, of which a few are asked for: names are borrowed, and looking along them is cheaper than
+/// sorting them.
+#[derive(Clone, Debug)]
+struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Fields<'a> {
+    /// Returns what stands under a name; of fields with the same name the last one counts.
+    fn find(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.iter().rev().find(|(own, _)| own == name).map(|(_, raw)| *raw)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+        /// A name without escapes is a part of the payload.
+        #[derive(Deserialize)]
+        struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+        let mut fields = Vec::new();
+        while let Some((Name(name), raw)) = map.next_entry()? {
+            fields.push((name, raw));
+        }
+        Ok(Fields(fields))
+    }
 }
 
 impl<'a> Node<'a> {
@@ -59,7 +102,7 @@ impl<'a> Node<'a> {
         let path =
             if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
         let gap = match &self.value {
-            Value::Object(fields) => match fields.get(key) {
+            Value::Object(fields) => match fields.find(key) {
                 Some(raw) => return Self::new(path, raw),
                 None => Malformed::Missing(path.clone()),
             },

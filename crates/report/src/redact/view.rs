@@ -16,7 +16,7 @@ const DEPTH: usize = 2;
 pub(super) struct View<'a> {
     bytes: Cow<'a, [u8]>,
     /// What this is a reading of, and the way back; `None` for the original itself.
-    of: Option<(&'a View<'a>, Vec<Step>)>,
+    of: Option<(&'a Self, Vec<Step>)>,
 }
 
 /// From here to the next step, a reading follows what it is a reading of byte by byte.
