@@ -10,7 +10,7 @@ use forge::Host;
 use http::header::CONTENT_TYPE;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
-use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
@@ -88,10 +88,10 @@ impl Metrics {
     }
 
     /// Writes everything down, together with what the store counts now.
-    fn write(&self, counts: &Counts) -> Result<String, fmt::Error> {
+    fn write(&self, counts: &Counts, commits: u64) -> Result<String, fmt::Error> {
         let mut text = String::with_capacity(8 * 1024);
         encode_registry(&mut text, &self.registry)?;
-        encode_registry(&mut text, &of_store(counts))?;
+        encode_registry(&mut text, &of_store(counts, commits))?;
         encode_eof(&mut text)?;
         Ok(text)
     }
@@ -109,7 +109,7 @@ struct RowLabels {
 }
 
 /// The store's counts are made anew for each question: a state that empties leaves nothing behind.
-fn of_store(counts: &Counts) -> Registry {
+fn of_store(counts: &Counts, commits: u64) -> Registry {
     let mut registry = Registry::with_prefix(PREFIX);
     let jobs = Family::<JobLabels, Settable>::default();
     for (task, state, count) in &counts.jobs {
@@ -128,6 +128,11 @@ fn of_store(counts: &Counts) -> Registry {
         "Age of the oldest job that waits",
         Unit::Seconds,
         age,
+    );
+    registry.register(
+        "store_commits",
+        "Transactions that this process made durable",
+        ConstCounter::new(commits),
     );
     registry
 }
@@ -148,7 +153,11 @@ type Settable = prometheus_client::metrics::gauge::Gauge;
 )]
 pub(crate) async fn scrape(State(gateway): State<Arc<Gateway>>) -> Result<Response, Error> {
     let counts = gateway.store.counts().await?;
-    let text = gateway.metrics.write(&counts).map_err(|error| Error::Internal(Box::new(error)))?;
+    let commits = gateway.store.commits();
+    let text = gateway
+        .metrics
+        .write(&counts, commits)
+        .map_err(|error| Error::Internal(Box::new(error)))?;
     Ok(([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
         .into_response())
 }
@@ -168,7 +177,7 @@ mod tests {
             outbox: vec![("waiting".to_owned(), 1)],
             oldest_queued_ms: 1500,
         };
-        let text = metrics.write(&counts).unwrap();
+        let text = metrics.write(&counts, 7).unwrap();
         let mut samples: Vec<&str> = text
             .lines()
             .filter(|line| !line.starts_with('#') && !line.contains("_bucket"))
@@ -182,7 +191,8 @@ mod tests {
             patchwright_oldest_queued_age_seconds 1.5
             patchwright_outbox{state="waiting"} 1
             patchwright_request_duration_seconds_count{route="/api/jobs/{id}",status="200"} 1
-            patchwright_request_duration_seconds_sum{route="/api/jobs/{id}",status="200"} 0.003"#]]
+            patchwright_request_duration_seconds_sum{route="/api/jobs/{id}",status="200"} 0.003
+            patchwright_store_commits_total 7"#]]
         .assert_eq(&samples.join("\n"));
         assert!(text.ends_with("# EOF\n"));
     }
