@@ -250,14 +250,20 @@ impl Event {
 }
 
 impl Comment {
-    /// Returns a name for the comment that no other comment on the connection's repository has.
-    ///
-    /// Conversation, threads and reviews have separate id spaces on some forges.
+    /// Returns the comment's own name; see [`Place::name`].
     pub fn own_name(&self) -> Option<String> {
-        match &self.place {
-            Place::Conversation => self.id.map(|id| format!("c{id}")),
-            Place::Thread { .. } => self.id.map(|id| format!("t{id}")),
-            Place::Review { review } => review.or(self.id).map(|id| format!("r{id}")),
+        self.place.name(self.id)
+    }
+}
+
+impl Place {
+    /// Names a comment at this place as no other comment of the repository is named: conversation,
+    /// threads and reviews have separate id spaces on some forges.
+    pub fn name(&self, id: Option<u64>) -> Option<String> {
+        match self {
+            Self::Conversation => id.map(|id| format!("c{id}")),
+            Self::Thread { .. } => id.map(|id| format!("t{id}")),
+            Self::Review { review } => review.or(id).map(|id| format!("r{id}")),
         }
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! **Where things go.** A new forge adds nothing here: it decodes into [`event::Event`] and sends
 //! [`publication::Publication`]s. A new command is a variant of [`command::Command`], a row of its
-//! grammar and a row of [`route::route`]. A new workflow is a variant of [`task::Task`], a row of
+//! grammar and a row of [`route::route`]. A new workflow is a variant of [`task::Work`], a row of
 //! `route`, and a module in the crate `workflow`; the compiler then names every place that must
 //! know it.
 //!

@@ -252,7 +252,7 @@ fn outright(asked: &Asked) -> Result<Wanted, Ignored> {
 }
 
 /// Turns a command into work, by what it was said on.
-fn work(command: Command, on: SubjectKind) -> Work {
+pub fn work(command: Command, on: SubjectKind) -> Work {
     match command {
         Command::Help => Work::Help,
         Command::Status => Work::Status,

@@ -61,6 +61,17 @@ pub enum Trigger {
     Asked,
 }
 
+impl Trigger {
+    /// Returns the name of the triggering comment, if there is one that has a name; see
+    /// [`Place::name`].
+    pub fn own_name(&self) -> Option<String> {
+        match self {
+            Self::Comment { id, place, .. } => place.name(*id),
+            Self::Subject | Self::Asked => None,
+        }
+    }
+}
+
 impl Work {
     pub fn name(&self) -> &'static str {
         match self {
@@ -136,13 +147,7 @@ impl Task {
 
     /// Returns the key under which a command runs once per triggering comment for ever (J4).
     pub fn command_key(&self) -> Option<String> {
-        let Trigger::Comment { id: Some(id), place, .. } = &self.trigger else { return None };
-        let space = match place {
-            Place::Conversation => "c",
-            Place::Thread { .. } => "t",
-            Place::Review { .. } => "r",
-        };
-        Some(format!("{}/command/{space}{id}", self.subject.repo.id()))
+        Some(format!("{}/command/{}", self.subject.repo.id(), self.trigger.own_name()?))
     }
 }
 

@@ -36,13 +36,20 @@ impl Discretion {
             Work::Dismiss { finding, why } => {
                 Work::Dismiss { finding: self.text(finding), why: why.map(|why| self.text(why)) }
             }
-            other => other,
+            wordless @ (Work::Review { .. }
+            | Work::Detect
+            | Work::Repair
+            | Work::Help
+            | Work::Status
+            | Work::Pause
+            | Work::Resume
+            | Work::Cancel) => wordless,
         };
         let trigger = match task.trigger {
             Trigger::Comment { id, place, body, updated_at } => {
                 Trigger::Comment { id, place, body: self.text(body), updated_at }
             }
-            other => other,
+            wordless @ (Trigger::Subject | Trigger::Asked) => wordless,
         };
         Task { work, trigger, title: self.text(task.title), ..task }
     }
@@ -129,9 +136,12 @@ impl Discretion {
     }
 
     fn publication(&self, mut publication: Publication) -> Publication {
-        if let Effect::Comment(comment) = &mut publication.effect {
-            comment.markdown = self.text(std::mem::take(&mut comment.markdown));
-            comment.closing = comment.closing.take().map(|closing| self.text(closing));
+        match &mut publication.effect {
+            Effect::Comment(comment) => {
+                comment.markdown = self.text(std::mem::take(&mut comment.markdown));
+                comment.closing = comment.closing.take().map(|closing| self.text(closing));
+            }
+            Effect::Withdraw | Effect::Reaction { .. } => {}
         }
         publication
     }

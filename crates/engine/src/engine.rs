@@ -104,6 +104,7 @@ impl Engine {
             tasks: tasks.clone(),
             freed: Arc::new(Notify::new()),
             places: Arc::new(Places::default()),
+            outdated: CancellationToken::new(),
             discretion: Discretion(redactor),
         };
         let publisher = Publisher {
@@ -112,6 +113,7 @@ impl Engine {
             clock: Arc::clone(&clock),
             owner,
             places: Arc::new(Semaphore::new(tempo.senders)),
+            running: running.clone(),
             tempo: tempo.clone(),
             tasks: tasks.clone(),
         };

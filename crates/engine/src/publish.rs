@@ -11,7 +11,7 @@ use domain::publication::Effect;
 use domain::{Clock, Publication, Receipt, Time};
 use forge::http::REQUEST_DEADLINE;
 use forge::{Error as ForgeError, Look};
-use store::outbox::{Doubt, Due, Queue, Sending, Try};
+use store::outbox::{Begun, Doubt, Due, Queue, Sending, Try};
 use store::{Error, Owner, Store};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::connection::{Connection, Connections};
 use crate::engine::Tempo;
+use crate::heartbeat::Running;
 
 /// A request leaves only if the lease outlives its whole deadline by this much (E5).
 const MARGIN: Duration = Duration::from_secs(3);
@@ -46,6 +47,7 @@ pub struct Publisher {
     pub(crate) tempo: Tempo,
     pub(crate) tasks: TaskTracker,
     pub(crate) places: Arc<Semaphore>,
+    pub(crate) running: Running,
 }
 
 impl Publisher {
@@ -62,8 +64,10 @@ impl Publisher {
             match self.store.claim_lane(&self.owner).await {
                 Ok(Some(sending)) => {
                     let (this, stop) = (self.clone(), stop.clone());
+                    let held = self.running.hold_lane(&sending.lane);
                     self.tasks.spawn(async move {
                         this.send_lane(&sending, &stop).await;
+                        drop(held);
                         drop(place);
                     });
                     continue;
@@ -126,7 +130,8 @@ impl Publisher {
     ) -> Result<(), Error> {
         while !stop.is_cancelled() {
             let Some(due) = self.store.next_row(sending, queue).await? else { return Ok(()) };
-            let outcome = self.send_row(sending, &due).await?;
+            // Its job was stopped meanwhile: the next row may be what closes it.
+            let Some(outcome) = self.send_row(sending, &due).await? else { continue };
             let goes_on = matches!(outcome, Try::Sent(_) | Try::GivenUp(_));
             if let Try::GivenUp(why) = &outcome
                 && queue == Queue::Main
@@ -141,34 +146,68 @@ impl Publisher {
         Ok(())
     }
 
-    /// Sends one row, or finds out what became of an earlier try.
-    async fn send_row(&self, sending: &Sending, due: &Due) -> Result<Try, Error> {
+    /// Sends one row, or finds out what became of an earlier try; `None` if it must not leave.
+    async fn send_row(&self, sending: &Sending, due: &Due) -> Result<Option<Try>, Error> {
         let origin = &due.publication.subject.repo.origin;
         let Some(connection) = self.connections.find(origin) else {
-            return Ok(Try::GivenUp(format!(
-                "this version has no outgoing connection to {origin}"
-            )));
+            let why = format!("this version has no outgoing connection to {origin}");
+            return Ok(Some(Try::GivenUp(why)));
         };
         let mut earlier = due.earlier.clone();
         if let Some(doubt) = due.doubt
             && !due.publication.effect.is_harmless_twice()
         {
-            match self.look(connection, &due.publication, earlier.as_ref(), doubt).await {
-                Looked::Stands(receipt) => return Ok(Try::Sent(receipt)),
-                Looked::NotYet { at, why } => return Ok(Try::Doubtful { look_at: at, why }),
-                Looked::Repeat { over } => earlier = over.or(earlier),
+            let left = self.store.lane_left(sending).await?;
+            let look = self.look(connection, &due.publication, earlier.as_ref(), doubt);
+            match self.within(left, look).await {
+                Some(Looked::Stands(receipt)) => return Ok(Some(Try::Sent(receipt))),
+                Some(Looked::NotYet { at, why }) => {
+                    return Ok(Some(Try::Doubtful { look_at: at, why }));
+                }
+                Some(Looked::Repeat { over }) => earlier = over.or(earlier),
+                None => return Ok(Some(self.cut_short())),
             }
         }
         let asked = self.clock.monotonic();
-        let left = self.store.begin_row(sending, due.seq).await?;
-        let spent = self.clock.monotonic().saturating_sub(asked);
-        if left.saturating_sub(spent) < REQUEST_DEADLINE + MARGIN {
+        let Begun::Leave(left) = self.store.begin_row(sending, due.seq).await? else {
+            return Ok(None);
+        };
+        let left = left.saturating_sub(self.clock.monotonic().saturating_sub(asked));
+        if left < REQUEST_DEADLINE + MARGIN {
             let at = self.clock.now() + Duration::from_secs(1);
-            return Ok(Try::Later { at, why: "the lease is too short for a request".to_owned() });
+            let why = "the lease is too short for a request".to_owned();
+            return Ok(Some(Try::Later { at, why }));
         }
-        match connection.write.send(&due.publication, earlier.as_ref()).await {
-            Ok(receipt) => Ok(self.settle_claim(connection, &due.publication, receipt).await),
-            Err(error) => self.failed(sending, due, &error).await,
+        let sent = match self
+            .within(left, connection.write.send(&due.publication, earlier.as_ref()))
+            .await
+        {
+            Some(Ok(receipt)) => receipt,
+            Some(Err(error)) => return self.failed(sending, due, &error).await.map(Some),
+            None => return Ok(Some(self.cut_short())),
+        };
+        let left = self.store.lane_left(sending).await?;
+        let settled =
+            self.within(left, self.settle_claim(connection, &due.publication, sent)).await;
+        Ok(Some(settled.unwrap_or_else(|| self.cut_short())))
+    }
+
+    /// Runs something that speaks to the forge, and drops it while the lease still holds (E5): a
+    /// process that stood still must not go on speaking for a lane that another one has by now.
+    async fn within<T>(&self, left: Duration, work: impl Future<Output = T>) -> Option<T> {
+        let until = self.clock.now() + left.saturating_sub(MARGIN);
+        tokio::select! {
+            biased;
+            () = self.clock.sleep_until(until) => None,
+            done = work => Some(done),
+        }
+    }
+
+    /// What was under way may have had its effect; somebody who has the lane looks.
+    fn cut_short(&self) -> Try {
+        Try::Doubtful {
+            look_at: self.clock.now() + LOOKS[0],
+            why: "the lease ended first".to_owned(),
         }
     }
 
@@ -233,10 +272,8 @@ impl Publisher {
             ForgeError::Lost { .. } | ForgeError::Garbled { .. } => {
                 Try::Doubtful { look_at: now + LOOKS[0], why }
             }
-            // Our own pacing, not the forge's outage: a sign of nothing but patience.
-            ForgeError::Limited { until } if due.publication.effect.is_aside() => {
-                Try::Later { at: *until, why }
-            }
+            // Our own pace, not the forge's: nobody else has to wait for it.
+            ForgeError::Paced { until } => Try::Later { at: *until, why },
             ForgeError::Limited { until } => {
                 let at = self.store.open_breaker(&sending.connection, &why, Some(*until)).await?;
                 Try::Later { at, why }

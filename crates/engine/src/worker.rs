@@ -24,7 +24,7 @@ use workflow::{Again, Context, Failure, Outcome, Then};
 use crate::connection::{Connection, Connections};
 use crate::discretion::Discretion;
 use crate::engine::Tempo;
-use crate::heartbeat::Running;
+use crate::heartbeat::{HeldJob, Running};
 use crate::journal::Memory;
 use crate::speaker::{Enough, Speaker};
 
@@ -47,6 +47,8 @@ pub struct Worker {
     pub(crate) tasks: TaskTracker,
     pub(crate) freed: Arc<Notify>,
     pub(crate) places: Arc<Places>,
+    /// Cancelled when this version has met something that a newer one wrote (J8).
+    pub(crate) outdated: CancellationToken,
     pub(crate) discretion: Discretion,
 }
 
@@ -66,11 +68,34 @@ impl Places {
     }
 }
 
+/// A place that a job has taken, until this is dropped, however the job's task ends.
+struct Taken {
+    job: HeldJob,
+    priority: Priority,
+    places: Arc<Places>,
+    freed: Arc<Notify>,
+}
+
+impl Taken {
+    fn new(worker: &Worker, priority: Priority, job: HeldJob) -> Self {
+        worker.places.of(priority).fetch_add(1, Ordering::Relaxed);
+        Self { job, priority, places: Arc::clone(&worker.places), freed: Arc::clone(&worker.freed) }
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.places.of(self.priority).fetch_sub(1, Ordering::Relaxed);
+        self.job.let_go();
+        self.freed.notify_waiters();
+    }
+}
+
 impl Worker {
     /// Claims and runs jobs until `stop`.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let mut changes = self.store.changes();
-        while !stop.is_cancelled() {
+        while !stop.is_cancelled() && !self.outdated.is_cancelled() {
             // Seen before asking: whatever changes after this wakes the wait below.
             changes.borrow_and_update();
             let freed = self.freed.notified();
@@ -97,6 +122,7 @@ impl Worker {
             let due = self.next_look().await;
             tokio::select! {
                 () = stop.cancelled() => {}
+                () = self.outdated.cancelled() => {}
                 () = freed => {}
                 changed = changes.changed() => if changed.is_err() { return },
                 () = self.clock.sleep_until(due) => {}
@@ -146,9 +172,7 @@ impl Worker {
     fn start(&self, claimed: Claimed) {
         let this = self.clone();
         let id = claimed.job.id.clone();
-        let priority = claimed.job.priority;
-        let stop = self.running.enter(&id);
-        self.places.of(priority).fetch_add(1, Ordering::Relaxed);
+        let place = Taken::new(self, claimed.job.priority, self.running.hold_job(&id));
         let span = tracing::info_span!(
             "job",
             job.id = %id,
@@ -158,10 +182,8 @@ impl Worker {
         );
         self.tasks.spawn(
             async move {
-                this.attempt(claimed, stop).await;
-                this.running.leave(&id);
-                this.places.of(priority).fetch_sub(1, Ordering::Relaxed);
-                this.freed.notify_waiters();
+                this.attempt(claimed, place.job.stop.clone()).await;
+                drop(place);
             }
             .instrument(span),
         );
@@ -202,7 +224,11 @@ impl Worker {
     ) -> Option<Settlement> {
         if let Some(newer) = checkpoint.filter(|found| found.version > workflow::CHECKPOINT_VERSION)
         {
-            tracing::error!(found = newer.version, "the checkpoint was written by a newer version");
+            tracing::error!(
+                found = newer.version,
+                "a checkpoint was written by a newer version: no more jobs are claimed"
+            );
+            self.outdated.cancel();
             return Some(Settlement::Release);
         }
         let subject = &job.task.subject;
@@ -215,8 +241,9 @@ impl Worker {
         }
         if job.stage == workflow::FIRST_STAGE {
             match self.over_budget(job, token, connection).await {
-                Ok(None) => {}
-                Ok(Some(settlement)) => return Some(settlement),
+                Ok(Ok(None)) => {}
+                Ok(Ok(Some(settlement))) => return Some(settlement),
+                Ok(Err(failure)) => return self.settlement_of_failure(job, failure),
                 Err(error) => return self.store_failed(&error),
             }
         }
@@ -268,7 +295,7 @@ impl Worker {
         job: &Job,
         token: i64,
         connection: &Connection,
-    ) -> Result<Option<Settlement>, Error> {
+    ) -> Result<Result<Option<Settlement>, Failure>, Error> {
         let (task, limits) = (&job.task, &self.tempo.budget);
         let repo = task.subject.repo_id();
         let actor = task.actor.id.map_or_else(|| task.actor.login.clone(), |id| id.0.to_string());
@@ -276,25 +303,24 @@ impl Worker {
         if task.work.pace() == Pace::Work {
             keys.push(repo.to_string());
         }
-        let Some(spent) = self.store.charge(&job.id, token, keys).await? else { return Ok(None) };
+        let spent = self.store.charge(&job.id, token, keys).await?;
         if let Some(of_repository) = spent.get(1) {
             let who = Enough::Repository { limit: limits.repository };
             if let Some(end) = self.exhausted(job, spend(limits.repository, *of_repository), &who) {
-                return Ok(Some(end));
+                return Ok(Ok(Some(end)));
             }
         }
         let verdict = spend(limits.stranger, spent.first().copied().unwrap_or_default());
         if verdict == Spent::Within {
-            return Ok(None);
+            return Ok(Ok(None));
         }
         // Only now is it worth a request to ask whether the author may write.
-        if let Ok(permission) = connection.read.permission(&task.subject.repo, &task.actor).await
-            && permission.may_write()
-        {
-            return Ok(None);
-        }
         let who = Enough::Author { login: &task.actor.login, limit: limits.stranger };
-        Ok(self.exhausted(job, verdict, &who))
+        Ok(match connection.read.permission(&task.subject.repo, &task.actor).await {
+            Ok(permission) if permission.may_write() => Ok(None),
+            Ok(_) => Ok(self.exhausted(job, verdict, &who)),
+            Err(error) => Err(Failure::of_forge(&connection.origin, &error)),
+        })
     }
 
     fn exhausted(&self, job: &Job, spent: Spent, who: &Enough<'_>) -> Option<Settlement> {
@@ -340,7 +366,9 @@ impl Worker {
             Failure::Again(Again::Away { endpoint, until, why }) => {
                 Settlement::Wait { endpoint, until, error: why }
             }
-            Failure::Again(Again::Stopped) => return None,
+            // The store knows what was wanted of it: cancelled, superseded, or only given back.
+            Failure::Again(Again::Stopped) => Settlement::Release,
+            Failure::Again(Again::Fenced) => return None,
             Failure::Bug(why) => {
                 tracing::error!(%why, "a bug ended the job");
                 ended(State::Dead, why, self.speaker.apologise(job))

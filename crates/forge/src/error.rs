@@ -17,6 +17,9 @@ pub enum Error {
     /// Too many requests; nothing was done.
     #[error("the forge asks to wait until {}", until.0)]
     Limited { until: Time },
+    /// We have written enough for now, by our own pace; nothing was done.
+    #[error("writes to the forge are paced: the next may go at {}", until.0)]
+    Paced { until: Time },
     /// Somebody else was faster.
     #[error("{what} changed meanwhile")]
     Conflict { what: String },
@@ -48,7 +51,7 @@ pub enum Retry {
 impl Error {
     pub fn retry(&self) -> Retry {
         match self {
-            Self::Limited { until } => Retry::After(*until),
+            Self::Limited { until } | Self::Paced { until } => Retry::After(*until),
             Self::Unreachable { .. }
             | Self::Lost { .. }
             | Self::Conflict { .. }

@@ -115,7 +115,8 @@ mod tests {
             let lines = lines.clone();
             move || lines.clone()
         };
-        let subscriber = tracing_subscriber::fmt().json().with_writer(Redacted { redactor, to }).finish();
+        let subscriber =
+            tracing_subscriber::fmt().json().with_writer(Redacted { redactor, to }).finish();
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!(token = "canary-secret", "sent canary-secret twice");
         });

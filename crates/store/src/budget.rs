@@ -7,23 +7,20 @@ use crate::db::Db;
 use crate::error::Error;
 use crate::{journal, values};
 
-/// The key under which a job remembers that it was counted.
-const COUNTED: &str = "budget";
+/// The key under which a job remembers its counts. No workflow's key begins like this.
+const COUNTED: &str = "engine:budget";
 
-/// Counts a job under each of the keys and returns the counts of the day; `None` if an earlier
-/// attempt of it was counted already.
-pub fn charge(
-    db: &mut dyn Db,
-    id: &JobId,
-    token: i64,
-    keys: &[String],
-) -> Result<Option<Vec<u32>>, Error> {
-    if journal::recall(db, id, COUNTED)?.is_some() {
-        return Ok(None);
+/// Counts a job under each of the keys and returns the counts of the day. A job that was counted
+/// before gets the same counts again: what they mean must not change from attempt to attempt.
+pub fn charge(db: &mut dyn Db, id: &JobId, token: i64, keys: &[String]) -> Result<Vec<u32>, Error> {
+    if let Some(counts) = journal::recall(db, id, COUNTED)? {
+        return serde_json::from_value(counts)
+            .map_err(|error| Error::Corrupt { what: "count", why: error.to_string() });
     }
-    journal::keep(db, id, token, COUNTED, &true.into())?;
     let now = db.now()?;
-    keys.iter().map(|key| spend(db, key, now)).collect::<Result<_, _>>().map(Some)
+    let counts: Vec<u32> = keys.iter().map(|key| spend(db, key, now)).collect::<Result<_, _>>()?;
+    journal::keep(db, id, token, COUNTED, &counts.clone().into())?;
+    Ok(counts)
 }
 
 /// Counts one more under `key` for the day of `now`, and returns the count.

@@ -144,6 +144,7 @@ fn begin(db: &mut dyn Db, id: &JobId, hands: &Hands, now: Time) -> Result<Claim,
         now,
     )?;
     let job = find(db, id)?.ok_or(Error::Absent("job"))?;
+    note(db, id, &Record::StageBegan { stage: job.stage.clone(), attempt: job.attempt }, now)?;
     let checkpoint = checkpoint(db, id)?;
     Ok(Claim::Job(Box::new(Claimed { job, token, checkpoint, alone, stop: stop.is_some() })))
 }
@@ -166,22 +167,33 @@ pub fn fence(db: &mut dyn Db, id: &JobId, token: i64, now: Time) -> Result<(), E
     held.map(|_| ()).ok_or(Error::Fenced)
 }
 
-/// Prolongs every lease of a process, and returns which of its jobs somebody wants stopped (J2).
-pub fn heartbeat(db: &mut dyn Db, owner: &Owner) -> Result<Vec<JobId>, Error> {
+/// What a process really works on: only that is kept alive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    pub jobs: Vec<JobId>,
+    pub lanes: Vec<Lane>,
+}
+
+/// Prolongs the leases of what a process works on, and returns which of its jobs somebody wants
+/// stopped (J2). A lease that nobody works under any more runs out.
+pub fn heartbeat(db: &mut dyn Db, owner: &Owner, held: &Held) -> Result<Vec<JobId>, Error> {
     let now = db.now()?;
     let name = owner.to_string();
+    let jobs: Vec<String> = held.jobs.iter().map(|id| id.0.clone()).collect();
+    let lanes: Vec<String> = held.lanes.iter().map(|lane| lane.0.clone()).collect();
     // An expired lease stays expired: somebody may already have taken the job over.
     db.execute(
-        "UPDATE jobs SET lease_until = $2 WHERE lease_owner = $1 AND state = 'running' AND lease_until >= $3",
-        &values![&name, now + LEASE, now],
+        "UPDATE jobs SET lease_until = $2 WHERE id {any $4} AND lease_owner = $1 AND state = 'running'
+           AND lease_until >= $3",
+        &values![&name, now + LEASE, now, jobs.clone()],
     )?;
     db.execute(
-        "UPDATE lanes SET lease_until = $2 WHERE lease_owner = $1 AND lease_until >= $3",
-        &values![&name, now + LEASE, now],
+        "UPDATE lanes SET lease_until = $2 WHERE lane {any $4} AND lease_owner = $1 AND lease_until >= $3",
+        &values![&name, now + LEASE, now, lanes],
     )?;
     let rows = db.query(
-        "SELECT id FROM jobs WHERE lease_owner = $1 AND state = 'running' AND stop IS NOT NULL",
-        &values![&name],
+        "SELECT id FROM jobs WHERE id {any $2} AND lease_owner = $1 AND state = 'running' AND stop IS NOT NULL",
+        &values![&name, jobs],
     )?;
     rows.into_iter().map(|mut row| row.text().map(JobId)).collect()
 }

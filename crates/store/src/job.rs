@@ -210,7 +210,12 @@ pub fn identify(db: &mut dyn Db, id: &JobId, token: i64, repo: &Repo) -> Result<
     let mut task = job.task.clone();
     task.subject.repo = repo.clone();
     let lane = task.subject.lane(task.work.pace());
-    db.lock(&lane.0)?;
+    // In one order for everybody, so that two moves cannot wait for each other.
+    let mut lanes = [&job.lane.0, &lane.0];
+    lanes.sort();
+    for lane in lanes {
+        db.lock(lane)?;
+    }
     remember_repo(db, repo)?;
     close_attempt(db, id, token, "identified", None, now)?;
     release(db, &job, now, job.attempt.saturating_sub(1), None)?;

@@ -134,9 +134,17 @@ pub fn next(db: &mut dyn Db, sending: &Sending, queue: Queue) -> Result<Option<D
     Ok(Some(Due { seq, job, publication, earlier, tries, doubt, created_at }))
 }
 
-/// Marks a row as being sent, before its request leaves (E2). Returns how long the lease still
-/// lasts (E5).
-pub fn begin(db: &mut dyn Db, sending: &Sending, seq: i64) -> Result<Duration, Error> {
+/// Whether a row may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// It is marked; the lease still lasts for so long (E5).
+    Leave(Duration),
+    /// Its job was stopped meanwhile: it must not leave.
+    Withdrawn,
+}
+
+/// Marks a row as being sent, before its request leaves (E2).
+pub fn begin(db: &mut dyn Db, sending: &Sending, seq: i64) -> Result<Begun, Error> {
     let now = db.now()?;
     let until = hold(db, sending, now)?;
     let touched = db.execute(
@@ -144,8 +152,13 @@ pub fn begin(db: &mut dyn Db, sending: &Sending, seq: i64) -> Result<Duration, E
          WHERE seq = $1 AND state IN ('waiting', 'trying')",
         &values![seq, now],
     )?;
-    // Withdrawn meanwhile: the row must not leave.
-    if touched == 0 { Err(Error::Fenced) } else { Ok(until.since(now)) }
+    Ok(if touched == 0 { Begun::Withdrawn } else { Begun::Leave(until.since(now)) })
+}
+
+/// Returns how long the lease of a lane still lasts.
+pub fn left(db: &mut dyn Db, sending: &Sending) -> Result<Duration, Error> {
+    let now = db.now()?;
+    Ok(hold(db, sending, now)?.since(now))
 }
 
 /// Writes down what became of a row.
@@ -172,10 +185,10 @@ pub fn settle(
         }
         Try::GivenUp(why) => {
             breaker::answered(db, &sending.connection)?;
-            give_up(db, due, why, now)?;
+            give_up(db, sending, due, why, now)?;
         }
-        Try::Later { why, .. } if overdue => give_up(db, due, why, now)?,
-        Try::Doubtful { why, .. } if overdue => give_up(db, due, why, now)?,
+        Try::Later { why, .. } if overdue => give_up(db, sending, due, why, now)?,
+        Try::Doubtful { why, .. } if overdue => give_up(db, sending, due, why, now)?,
         Try::Later { at, why } => {
             db.execute(
                 "UPDATE outbox SET state = 'waiting', try_at = $2, reason = $3 WHERE seq = $1",
@@ -296,11 +309,21 @@ fn keep_receipt(
     Ok(())
 }
 
-fn give_up(db: &mut dyn Db, due: &Due, why: &str, now: Time) -> Result<(), Error> {
+fn give_up(
+    db: &mut dyn Db,
+    sending: &Sending,
+    due: &Due,
+    why: &str,
+    now: Time,
+) -> Result<(), Error> {
     db.execute(
         "UPDATE outbox SET state = 'given-up', reason = $2, sent_at = $3 WHERE seq = $1",
         &values![due.seq, why, now],
     )?;
+    // A stage that waits for what was published must learn of it. What stood there before still does.
+    if due.earlier.is_none() && !due.publication.effect.is_aside() {
+        keep_receipt(db, sending, due, &Receipt::Refused { why: why.to_owned() }, now)?;
+    }
     told(db, due, &format!("given up: {why}"), now)
 }
 

@@ -99,12 +99,19 @@ pub fn settle(
         close_attempt(db, id, token, state.as_str(), None, now)?;
         return Ok(Settled::Over(state));
     }
-    let connection = job.task.subject.repo.origin.as_str();
+    let mut endpoints = vec![job.task.subject.repo.origin.to_string()];
+    endpoints.extend(waits_for(db, id)?);
     match settlement {
         Settlement::Next { .. } | Settlement::NextWhenSent { .. } | Settlement::End { .. } => {
-            breaker::answered(db, connection)?;
+            for endpoint in &endpoints {
+                breaker::answered(db, endpoint)?;
+            }
         }
-        Settlement::Again { .. } | Settlement::Release => breaker::undecided(db, connection, now)?,
+        Settlement::Again { .. } | Settlement::Release => {
+            for endpoint in &endpoints {
+                breaker::undecided(db, endpoint, now)?;
+            }
+        }
         // It opens the breaker anew, below.
         Settlement::Wait { .. } => {}
     }
@@ -256,6 +263,13 @@ pub fn release(
            lease_owner = NULL, lease_until = NULL WHERE id = $1",
         &values![&job.id.0, run_at, attempt, error.map(str::to_owned)],
     )?;
+    let changed = Record::State {
+        from: job.state.to_string(),
+        to: State::Queued.to_string(),
+        why: error.map(str::to_owned),
+    };
+    let now = db.now()?;
+    note(db, &job.id, &changed, now)?;
     db.wake();
     Ok(())
 }
@@ -318,6 +332,11 @@ fn advance(
     let connection = job.task.subject.repo.origin.to_string();
     let of = LaneOf { lane: &job.lane.0, connection: &connection, job_id: &job.id.0 };
     publish(db, &of, publications, now)
+}
+
+fn waits_for(db: &mut dyn Db, id: &JobId) -> Result<Option<String>, Error> {
+    let row = db.find("SELECT waits_for FROM jobs WHERE id = $1", &values![&id.0])?;
+    Ok(row.map(|mut row| row.maybe_text()).transpose()?.flatten())
 }
 
 fn wanted_stop(db: &mut dyn Db, id: &JobId) -> Result<Option<State>, Error> {

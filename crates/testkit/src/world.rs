@@ -138,7 +138,7 @@ impl World {
         let shared: Arc<dyn Clock> = Arc::clone(&clock) as Arc<dyn Clock>;
         let redactor = Arc::new(options.redactor);
 
-        let instance = format!("world-{}", folder.path().display().to_string().len());
+        let instance = format!("world-{}", uuid::Uuid::new_v4());
         let ours = Arc::new(Ours::new(&instance, Some(MarkerKey::new(&options.marker_key))));
         let api = url::Url::parse(forge.url()).expect("the fake forge's address");
         let origin = Origin::new(forge.url());

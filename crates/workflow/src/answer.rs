@@ -2,7 +2,6 @@
 //! this version does not know yet.
 
 use domain::Slot;
-use domain::event::Place;
 use domain::record::StageResult;
 use domain::subject::Pace;
 use domain::task::{Trigger, Work};
@@ -83,14 +82,11 @@ pub async fn not_yet(context: &Context<'_>) -> Result<Outcome, Failure> {
 
 /// Returns the slot of the answer: one per question.
 pub fn slot(context: &Context<'_>) -> Slot {
-    match &context.job.task.trigger {
-        Trigger::Comment { id: Some(id), place, .. } => Slot::reply(&match place {
-            Place::Conversation => format!("c{id}"),
-            Place::Thread { .. } => format!("t{id}"),
-            Place::Review { .. } => format!("r{id}"),
-        }),
-        Trigger::Comment { id: None, .. } | Trigger::Asked => Slot::reply(&context.job.id.0),
-        Trigger::Subject => Slot::reply("opening"),
+    let trigger = &context.job.task.trigger;
+    match (trigger.own_name(), trigger) {
+        (Some(name), _) => Slot::reply(&name),
+        (None, Trigger::Subject) => Slot::reply("opening"),
+        (None, Trigger::Comment { .. } | Trigger::Asked) => Slot::reply(&context.job.id.0),
     }
 }
 

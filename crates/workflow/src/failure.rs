@@ -20,8 +20,10 @@ pub enum Again {
     Backoff { why: String },
     /// Something that every job shares is away: the attempt does not count (J6).
     Away { endpoint: String, until: Option<Time>, why: String },
-    /// Somebody wants the job stopped, or another worker has it: leave it alone.
+    /// The workflow saw that it should stop, and did.
     Stopped,
+    /// Another worker has the job: leave it alone.
+    Fenced,
 }
 
 impl Failure {
@@ -36,7 +38,8 @@ impl Failure {
             return Self::Again(Again::Away { endpoint: origin.to_string(), until, why });
         }
         match error.retry() {
-            forge::Retry::Never => Self::Bug(why),
+            // The account may not do this: the person can change that, a second try cannot.
+            forge::Retry::Never => Self::Tell { words: why.clone(), why },
             forge::Retry::After(_) | forge::Retry::Backoff => Self::Again(Again::Backoff { why }),
         }
     }
@@ -45,7 +48,7 @@ impl Failure {
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
         match error {
-            JournalError::Fenced => Self::Again(Again::Stopped),
+            JournalError::Fenced => Self::Again(Again::Fenced),
             JournalError::Unreachable(why) => Self::Again(Again::Backoff { why }),
         }
     }

@@ -7,6 +7,7 @@ use domain::command;
 use domain::event::Place;
 use domain::publication::{Effect, ReactionTarget, Sign};
 use domain::record::StageResult;
+use domain::route;
 use domain::task::{Trigger, Work};
 use domain::{Actor, Publication, Slot};
 use serde::{Deserialize, Serialize};
@@ -63,7 +64,7 @@ pub async fn acknowledge(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(Outcome {
         result: StageResult::success(),
         publications: sign(context).into_iter().collect(),
-        then: Then::Stage { name: answer::STAGE, carry },
+        then: Then::Stage { name: crate::after_guard(&task.work), carry },
     })
 }
 
@@ -102,19 +103,27 @@ async fn read_again(context: &Context<'_>) -> Result<Reading, Failure> {
             _ => Reading::Stands(Asked::default()),
         });
     }
-    let commands = command::parse(&said.body, context.bot_names).is_some();
-    match (&task.trigger, commands) {
+    let asks = command::parse(&said.body, context.bot_names);
+    let asks = asks.map(|command| route::work(command, task.subject.kind));
+    match (&task.trigger, asks) {
+        // Done to the subject, not said: whoever did it asks.
+        (Trigger::Subject, _) if task.work.needs_write() => {
+            Ok(Reading::Stands(Asked { text: said.body, by: Some(task.actor.clone()) }))
+        }
         // Something happened to the subject, and nobody asked for it in words.
-        (Trigger::Subject, false) if task.work != Work::Help && task.work != Work::Status => {
+        (Trigger::Subject, None) if task.work != Work::Help && task.work != Work::Status => {
             Ok(Reading::Stands(Asked::default()))
         }
-        (_, false) => Ok(Reading::Gone("the text does not ask for anything any more".to_owned())),
-        (_, true) if said.author.is_bot() => Ok(Reading::Gone("bots do not command".to_owned())),
-        (Trigger::Subject, true) => {
+        (_, None) => Ok(Reading::Gone("the text does not ask for anything any more".to_owned())),
+        (_, Some(_)) if said.author.is_bot() => Ok(Reading::Gone("bots do not command".to_owned())),
+        (_, Some(work)) if work.name() != task.work.name() => {
+            Ok(Reading::Gone(format!("the text asks for `{}` by now", work.name())))
+        }
+        (Trigger::Subject, Some(_)) => {
             Ok(Reading::Stands(Asked { text: said.body, by: Some(said.author) }))
         }
         // Whoever edited a comment into a command is the one who asks.
-        (_, true) => {
+        (_, Some(_)) => {
             let by = if task.actor.id.is_some() { task.actor.clone() } else { said.author };
             Ok(Reading::Stands(Asked { text: said.body, by: Some(by) }))
         }
@@ -139,19 +148,18 @@ fn refuse(context: &Context<'_>, asked: &Asked, actor: &Actor) -> Outcome {
 /// A small sign on what triggered us. A review's text cannot carry one.
 fn sign(context: &Context<'_>) -> Option<Publication> {
     let task = &context.job.task;
-    let (on, name) = match &task.trigger {
+    let on = match &task.trigger {
         Trigger::Comment { place: Place::Review { .. }, .. }
         | Trigger::Comment { id: None, .. }
-        | Trigger::Asked => {
-            return None;
-        }
+        | Trigger::Asked => return None,
         Trigger::Comment { id: Some(id), place, .. } => {
-            (ReactionTarget::Comment { id: *id, place: place.clone() }, format!("{id}"))
+            ReactionTarget::Comment { id: *id, place: place.clone() }
         }
         // What merely happened is not answered with a sign on somebody's text.
         Trigger::Subject if task.work == Work::Cancel => return None,
-        Trigger::Subject => (ReactionTarget::Subject, "opening".to_owned()),
+        Trigger::Subject => ReactionTarget::Subject,
     };
+    let name = task.trigger.own_name().unwrap_or_else(|| "opening".to_owned());
     Some(Publication {
         subject: task.subject.clone(),
         slot: Slot::ack(&name),

@@ -34,25 +34,46 @@ pub const AVAILABLE: [&str; 3] = ["help", "status", "cancel"];
 
 /// Runs one stage of a job.
 pub async fn run(stage: &str, context: &Context<'_>) -> Result<Outcome, Failure> {
-    match (&context.job.task.work, stage) {
-        (_, FIRST_STAGE) => guard::acknowledge(context).await,
-        (Work::Help, answer::STAGE) => answer::help(context).await,
-        (Work::Status, answer::STAGE) => answer::status(context).await,
-        (Work::Cancel, answer::STAGE) => answer::cancel(context).await,
-        (
-            Work::Review { .. }
-            | Work::Detect
-            | Work::Respond { .. }
-            | Work::Fix { .. }
-            | Work::Repair
-            | Work::Pause
-            | Work::Resume
-            | Work::Resolve { .. }
-            | Work::Dismiss { .. },
-            answer::STAGE,
-        ) => answer::not_yet(context).await,
-        (work, stage) => {
-            Err(Failure::Bug(format!("`{}` has no stage `{stage}` in this version", work.name())))
-        }
+    if stage == FIRST_STAGE {
+        return guard::acknowledge(context).await;
+    }
+    let work = &context.job.task.work;
+    if stage != after_guard(work) {
+        return Err(Failure::Bug(format!(
+            "`{}` has no stage `{stage}` in this version",
+            work.name()
+        )));
+    }
+    match work {
+        Work::Help => answer::help(context).await,
+        Work::Status => answer::status(context).await,
+        Work::Cancel => answer::cancel(context).await,
+        Work::Review { .. }
+        | Work::Detect
+        | Work::Respond { .. }
+        | Work::Fix { .. }
+        | Work::Repair
+        | Work::Pause
+        | Work::Resume
+        | Work::Resolve { .. }
+        | Work::Dismiss { .. } => answer::not_yet(context).await,
+    }
+}
+
+/// Returns the stage with which a task goes on after the guard: the first one of its own.
+pub fn after_guard(work: &Work) -> &'static str {
+    match work {
+        Work::Help
+        | Work::Status
+        | Work::Cancel
+        | Work::Review { .. }
+        | Work::Detect
+        | Work::Respond { .. }
+        | Work::Fix { .. }
+        | Work::Repair
+        | Work::Pause
+        | Work::Resume
+        | Work::Resolve { .. }
+        | Work::Dismiss { .. } => answer::STAGE,
     }
 }

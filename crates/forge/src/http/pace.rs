@@ -113,7 +113,7 @@ impl Pace {
                 clock.sleep_until(clock.now() + wait).await;
                 Ok(())
             }
-            Err(wait) => Err(Error::Limited { until: clock.now() + wait }),
+            Err(wait) => Err(Error::Paced { until: clock.now() + wait }),
         }
     }
 }

@@ -221,7 +221,7 @@ async fn a_reaction_without_room_is_not_sent_and_says_when() {
     write(&client, Content::Answer).await.unwrap();
     let error = write(&client, Content::Aside).await.unwrap_err();
     assert!(
-        matches!(error, Error::Limited { until } if until.since(clock.now()) == Duration::from_secs(1)),
+        matches!(error, Error::Paced { until } if until.since(clock.now()) == Duration::from_secs(1)),
         "{error:?}"
     );
     assert_eq!(server.seen().len(), 2);

@@ -271,7 +271,9 @@ fn remedy(error: &forge::Error) -> &'static str {
     match error {
         E::Unauthenticated { .. } => "make a new token and set it",
         E::Forbidden { .. } => "give the token the rights to read and comment",
-        E::Limited { .. } => "wait; if it happens often, use an account of its own",
+        E::Limited { .. } | E::Paced { .. } => {
+            "wait; if it happens often, use an account of its own"
+        }
         E::Gone { .. } | E::Refused { .. } | E::Garbled { .. } => {
             "check the address: is it the API's?"
         }

@@ -195,11 +195,15 @@ async fn t1_what_counts_is_what_the_forge_says_when_the_job_runs() {
     world.deliver(&edited).await;
     world.forge.deletes("alice", REPO, deleted.comment_id());
     world.forge.edits("alice", REPO, edited.comment_id(), "never mind");
+    let other = world.forge.comments("alice", REPO, issue, "@bot help");
+    world.deliver(&other).await;
+    world.forge.edits("alice", REPO, other.comment_id(), "@bot cancel");
     world.start_workers().await;
     world.settle().await;
     expect![[r#"
         help acme/demo#1 skipped: comment 1700001 of acme/demo#1 is gone
         help acme/demo#1 skipped: the text does not ask for anything any more
+        help acme/demo#1 skipped: the text asks for `cancel` by now
     "#]]
     .assert_eq(&world.describe().await);
     assert!(!world.thread(issue).contains("--- bot"), "{}", world.thread(issue));

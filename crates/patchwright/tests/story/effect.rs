@@ -97,6 +97,30 @@ async fn e5_an_orderly_shutdown_leaves_nothing_half_done() {
     world.close().await;
 }
 
+/// A sender that stands still while it settles its claim wakes up without a lease: it must not speak
+/// for the lane any more, and whoever has the lane finds what was sent.
+#[tokio::test]
+async fn e5_a_sender_without_its_lease_speaks_no_more() {
+    let world = World::start().await;
+    let issue = world.opens_issue("alice", "It crashes", "On start.").await;
+    world.forge.faults().add(Fault::HoldAfter, On::NewComments, Often::Next(1));
+    world.comments("alice", issue, "@bot help").await;
+    world.forge.faults().until_held(1).await;
+    // No heartbeat comes while it stands still.
+    world.clock.advance(Duration::from_secs(31));
+    world.forge.faults().release();
+    world.settle().await;
+    assert_eq!(answers(&world, issue).len(), 1, "{}", world.thread(issue));
+    let created = world
+        .forge
+        .requests()
+        .iter()
+        .filter(|r| r.method == "POST" && r.path.ends_with("/comments"))
+        .count();
+    assert_eq!(created, 1, "what was sent is found, not sent again");
+    world.close().await;
+}
+
 #[tokio::test]
 async fn e7_two_deployments_on_one_issue_converge_to_one_answer() {
     let first = World::start().await;

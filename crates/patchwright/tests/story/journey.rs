@@ -4,6 +4,7 @@
 use domain::budget::Budget;
 use expect_test::expect;
 use testkit::World;
+use testkit::forge::Often;
 use testkit::github::SignedDelivery;
 use testkit::world::{Options, REPO};
 
@@ -92,4 +93,66 @@ async fn j8_workers_that_meet_a_newer_schema_stop_and_say_so() {
     world.until_error("no more jobs are claimed").await;
     assert_eq!(world.count(domain::job::State::Queued).await, 1);
     world.abandon();
+}
+
+#[tokio::test]
+async fn j8_a_checkpoint_of_a_newer_version_is_left_to_that_version() {
+    let mut world = World::start().await;
+    let issue = world.opens_issue("alice", "It crashes", "On start.").await;
+    world.stop_workers().await;
+    world.comments("alice", issue, "@bot help").await;
+    let newer = world.store.write(|db| {
+        let body = r#"{"stage":"answer","version":99,"value":{}}"#;
+        let sql = "INSERT INTO checkpoints (job_id, n, body, at) SELECT id, 1, $1, 0 FROM jobs";
+        db.execute(sql, &[store::db::Value::from(body)])
+    });
+    newer.await.unwrap();
+    world.expect_error("no more jobs are claimed");
+    world.start_workers().await;
+    world.until_error("no more jobs are claimed").await;
+    world.kill_workers().await;
+    let job = world.jobs().await.remove(0);
+    assert_eq!((job.state.as_str(), job.attempt), ("queued", 0), "it is as it was");
+    world.abandon();
+}
+
+#[tokio::test]
+async fn h5_no_transaction_is_open_while_a_stage_waits_for_the_forge() {
+    let world = World::start().await;
+    let issue = world.opens_issue("alice", "It crashes", "On start.").await;
+    world.forge.faults().add(
+        testkit::forge::Fault::HoldBefore,
+        testkit::forge::On::All,
+        Often::Always,
+    );
+    world.comments("alice", issue, "@bot help").await;
+    world.forge.faults().until_held(1).await;
+    // Were one open, the single writer of SQLite could not take this.
+    assert_eq!(world.comments("alice", issue, "@bot status").await.status, 202);
+    world.forge.faults().clear_rules();
+    world.forge.faults().release();
+    world.settle().await;
+    assert_eq!(world.count(domain::job::State::Done).await, 2);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn an_issue_assigned_to_the_bot_gets_an_honest_word() {
+    let world = World::start().await;
+    let opened = world.forge.opens_issue("alice", REPO, "It crashes", "On start.");
+    let issue = opened.number();
+    let payload = serde_json::json!({
+        "action": "assigned",
+        "assignee": {"login": "bot", "id": 1},
+        "issue": {"number": issue, "title": "It crashes", "body": "On start.", "user": {"login": "alice", "id": 7},
+            "updated_at": "2026-01-01T00:00:01Z"},
+        "repository": {"id": opened.repo.id, "full_name": REPO,
+            "owner": {"login": "acme"}, "name": "demo", "default_branch": "main"},
+        "sender": {"login": "alice", "id": 7}
+    });
+    let delivery = SignedDelivery::sign("issues", &payload, world.forge.secret(), "a-1", 1);
+    assert_eq!(world.send(&delivery).await.status, 202);
+    world.settle().await;
+    assert!(world.thread(issue).contains("I cannot do `fix` yet"), "{}", world.thread(issue));
+    world.close().await;
 }

@@ -11,12 +11,12 @@ use secrecy::SecretString;
 use serde_json::Value as Json;
 
 use super::{Database, Store};
-use crate::claim::{Claim, Hands};
+use crate::claim::{Claim, Hands, Held};
 use crate::db::Value;
 use crate::error::Error;
 use crate::job::{Counts, Detail, Filter};
 use crate::journal::Entry;
-use crate::outbox::{Due, Queue, Sending, Try};
+use crate::outbox::{Begun, Due, Queue, Sending, Try};
 use crate::owner::Owner;
 use crate::settle::{Settled, Settlement};
 use crate::sweep::Rest;
@@ -29,9 +29,9 @@ impl Store {
 
     /// Prolongs the leases of a process from a thread of its own, and returns which of its jobs
     /// somebody wants stopped. It waits on no runtime, so a busy one cannot lose its leases.
-    pub fn heartbeat_blocking(&self, owner: &Owner) -> Result<Vec<JobId>, Error> {
+    pub fn heartbeat_blocking(&self, owner: &Owner, held: Held) -> Result<Vec<JobId>, Error> {
         let owner = owner.clone();
-        self.write_blocking(move |db| claim::heartbeat(db, &owner))
+        self.write_blocking(move |db| claim::heartbeat(db, &owner, &held))
     }
 
     pub async fn settle(
@@ -90,9 +90,15 @@ impl Store {
         self.read(move |db| outbox::next(db, &sending, queue)).await
     }
 
-    pub async fn begin_row(&self, sending: &Sending, seq: i64) -> Result<Duration, Error> {
+    pub async fn begin_row(&self, sending: &Sending, seq: i64) -> Result<Begun, Error> {
         let sending = sending.clone();
         self.write(move |db| outbox::begin(db, &sending, seq)).await
+    }
+
+    /// Returns how long the lease of a lane still lasts.
+    pub async fn lane_left(&self, sending: &Sending) -> Result<Duration, Error> {
+        let sending = sending.clone();
+        self.read(move |db| outbox::left(db, &sending)).await
     }
 
     pub async fn settle_row(
@@ -151,13 +157,13 @@ impl Store {
         self.read(breaker::list).await
     }
 
-    /// Counts a job against the budgets of the day; `None` if it was counted before.
+    /// Counts a job against the budgets of the day, once however often it is asked; returns the counts.
     pub async fn charge(
         &self,
         id: &JobId,
         token: i64,
         keys: Vec<String>,
-    ) -> Result<Option<Vec<u32>>, Error> {
+    ) -> Result<Vec<u32>, Error> {
         let id = id.clone();
         self.write(move |db| budget::charge(db, &id, token, &keys)).await
     }

@@ -6,7 +6,7 @@ use domain::job::State;
 use domain::subject::Pace;
 use domain::task::Work;
 use domain::{JobId, Slot, Subject};
-use store::claim::Claim;
+use store::claim::{Claim, Held};
 use store::outbox::Try;
 
 use super::bench::{
@@ -106,7 +106,8 @@ async fn e4_cancelling_withdraws_unsent_rows_and_closes_what_is_visible(bench: B
     assert_eq!(bench.send_all().await, ["stopped"]);
     let stops = tokio::task::spawn_blocking({
         let (store, owner) = (bench.store.clone(), bench.owner.clone());
-        move || store.heartbeat_blocking(&owner)
+        let held = Held { jobs: vec![id.clone()], lanes: Vec::new() };
+        move || store.heartbeat_blocking(&owner, held)
     });
     assert_eq!(stops.await.unwrap().unwrap(), std::slice::from_ref(&id));
     bench.store.settle(&id, claimed.token, done(Vec::new())).await.unwrap();

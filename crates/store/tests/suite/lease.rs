@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::job::State;
 use domain::record::Record;
 use domain::{Slot, Subject};
-use store::claim::{Claim, LEASE};
+use store::claim::{Claim, Held, LEASE};
 use store::settle::Settled;
 use store::{Error, Settlement};
 
@@ -14,6 +14,7 @@ use super::bench::{Bench, checkpoint, comment, done, fix, help, next_stage, over
 over_both!(
     j2_a_lease_that_ran_out_is_fenced_even_before_anybody_sweeps,
     j2_a_heartbeat_keeps_the_lease_and_does_not_revive_an_old_one,
+    j2_a_lease_that_nobody_works_under_runs_out,
     j2_tokens_grow,
     j2_a_second_process_on_the_same_place_sees_what_the_first_did,
     j7_a_job_that_died_with_its_process_runs_alone_the_next_time,
@@ -45,7 +46,8 @@ async fn j2_a_heartbeat_keeps_the_lease_and_does_not_revive_an_old_one(bench: Be
     let claimed = bench.claim().await.unwrap();
     let beat = || {
         let (store, owner) = (bench.store.clone(), bench.owner.clone());
-        tokio::task::spawn_blocking(move || store.heartbeat_blocking(&owner))
+        let held = Held { jobs: vec![claimed.job.id.clone()], lanes: Vec::new() };
+        tokio::task::spawn_blocking(move || store.heartbeat_blocking(&owner, held))
     };
     for _ in 0..5 {
         bench.advance(Duration::from_secs(20));
@@ -64,6 +66,19 @@ async fn j2_a_process_that_stands_still_in_a_transaction_keeps_nobody_waiting_fo
     let setting = "SELECT current_setting('idle_in_transaction_session_timeout')";
     let row = bench.store.write(move |db| db.find(setting, &[])).await.unwrap();
     assert_eq!(row.unwrap().text().unwrap(), "5s");
+}
+
+async fn j2_a_lease_that_nobody_works_under_runs_out(bench: Bench) {
+    bench.accept(fix(1, 1, 10)).await;
+    bench.claim().await.unwrap();
+    for _ in 0..4 {
+        bench.advance(Duration::from_secs(10));
+        let (store, owner) = (bench.store.clone(), bench.owner.clone());
+        let beat =
+            tokio::task::spawn_blocking(move || store.heartbeat_blocking(&owner, Held::default()));
+        beat.await.unwrap().unwrap();
+    }
+    assert_eq!(bench.store.sweep_expired().await.unwrap(), 1, "its worker could not settle it");
 }
 
 async fn j2_tokens_grow(bench: Bench) {

@@ -57,13 +57,10 @@ async fn sample_rows_of_every_table_survive_a_new_start(bench: Bench) {
         .unwrap();
     bench.store.open_breaker("elsewhere", "refused", None).await.unwrap();
     let keys = vec!["repo:1".to_owned(), "author:1".to_owned()];
-    assert_eq!(
-        bench.store.charge(&id, claimed.token, keys.clone()).await.unwrap(),
-        Some(vec![1, 1])
-    );
+    assert_eq!(bench.store.charge(&id, claimed.token, keys.clone()).await.unwrap(), vec![1, 1]);
     assert_eq!(
         bench.store.charge(&id, claimed.token, keys).await.unwrap(),
-        None,
+        vec![1, 1],
         "a job is counted once"
     );
     bench.store.secret("marker").await.unwrap();

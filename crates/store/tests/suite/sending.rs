@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{Receipt, Slot, Subject};
 use store::Error;
 use store::claim::LEASE;
-use store::outbox::Try;
+use store::outbox::{Begun, Try};
 
 use super::bench::{Bench, comment, fix, over_both, repo, text_of};
 
@@ -15,6 +15,7 @@ over_both!(
     e5_a_sender_that_lost_its_lane_can_write_nothing_down,
     e6_the_receipt_of_a_slot_comes_back_with_the_next_row_of_it,
     a_row_that_was_withdrawn_meanwhile_does_not_leave,
+    a_row_that_was_given_up_leaves_a_receipt_that_says_so,
 );
 
 async fn one_row(bench: &Bench, text: &str) -> domain::JobId {
@@ -72,7 +73,7 @@ async fn e5_a_sender_that_lost_its_lane_can_write_nothing_down(bench: Bench) {
     let first = bench.lane().await.unwrap();
     let due = bench.due(&first).await.unwrap();
     let left = bench.store.begin_row(&first, due.seq).await.unwrap();
-    assert_eq!(left, LEASE);
+    assert_eq!(left, Begun::Leave(LEASE));
     bench.advance(LEASE + Duration::from_secs(1));
     bench.lane().await.unwrap();
     let begin = bench.store.begin_row(&first, due.seq).await;
@@ -108,5 +109,15 @@ async fn a_row_that_was_withdrawn_meanwhile_does_not_leave(bench: Bench) {
     let sending = bench.lane().await.unwrap();
     let due = bench.due(&sending).await.unwrap();
     bench.store.cancel(&id).await.unwrap();
-    assert!(matches!(bench.store.begin_row(&sending, due.seq).await, Err(Error::Fenced)));
+    assert_eq!(bench.store.begin_row(&sending, due.seq).await.unwrap(), Begun::Withdrawn);
+    bench.store.release_lane(&sending).await.unwrap();
+}
+
+async fn a_row_that_was_given_up_leaves_a_receipt_that_says_so(bench: Bench) {
+    let id = one_row(&bench, "one").await;
+    let sending = bench.lane().await.unwrap();
+    let due = bench.due(&sending).await.unwrap();
+    bench.store.settle_row(&sending, &due, Try::GivenUp("422".to_owned())).await.unwrap();
+    let receipts = bench.store.receipts_of(&id).await.unwrap();
+    assert_eq!(receipts, [(Slot::summary(), Receipt::Refused { why: "422".to_owned() })]);
 }

@@ -13,6 +13,7 @@ use super::bench::{Bench, asked, done, fix, help, over_both, pushed, repo};
 
 over_both!(
     j1_what_was_accepted_is_there_for_a_process_that_opens_the_place_anew,
+    j1_every_commit_is_synced,
     j4_the_same_delivery_gives_the_first_answer_again,
     j4_the_same_meaning_collapses_for_ten_minutes_whatever_its_delivery_id,
     j4_a_repeat_starts_again_when_the_first_did_not_succeed,
@@ -29,6 +30,16 @@ async fn j1_what_was_accepted_is_there_for_a_process_that_opens_the_place_anew(b
     let detail = other.detail(&id).await.unwrap().unwrap();
     assert_eq!(detail.job.state, State::Queued);
     assert_eq!(detail.delivery.unwrap().body, b"{}");
+}
+
+async fn j1_every_commit_is_synced(bench: Bench) {
+    let setting = match &bench.place {
+        store::Place::Sqlite(_) => "SELECT CAST(synchronous AS TEXT) FROM pragma_synchronous",
+        store::Place::Postgres { .. } => "SELECT current_setting('synchronous_commit')",
+    };
+    let mut row = bench.store.write(move |db| db.find(setting, &[])).await.unwrap().unwrap();
+    let synced = row.text().unwrap();
+    assert!(["2", "on"].contains(&synced.as_str()), "{synced}");
 }
 
 async fn j4_the_same_delivery_gives_the_first_answer_again(bench: Bench) {
