@@ -33,11 +33,11 @@ pub use object::{
 };
 
 pub(crate) use exchange::{Answer, Asked};
+pub(crate) use fault::SplitMix;
 pub(crate) use model::{Model, Named, Reacted, Target};
 pub(crate) use serve::Shared;
 
 use crate::github::SignedDelivery;
-use fault::SplitMix;
 use serve::Log;
 use wire::Port;
 

@@ -6,6 +6,7 @@
 //! [`world`] puts the whole product around it; [`bench`] measures it.
 
 pub mod bench;
+pub mod chaos;
 pub mod clock;
 pub mod forge;
 pub mod fuzz;

@@ -119,8 +119,15 @@ struct State {
     limit: Option<(Limit, Time)>,
     slow: Duration,
     limit_headers: LimitHeaders,
-    held: Vec<oneshot::Sender<()>>,
+    held: Vec<Held>,
     random: SplitMix,
+}
+
+/// A request that waits, with its method and path.
+#[derive(Debug)]
+struct Held {
+    request: String,
+    release: oneshot::Sender<()>,
 }
 
 #[derive(Debug)]
@@ -195,14 +202,19 @@ impl Faults {
     pub fn release(&self) {
         let held = std::mem::take(&mut self.lock().held);
         self.held.send_replace(0);
-        for request in held {
-            request.send(()).unwrap_or(());
+        for Held { release, .. } in held {
+            release.send(()).unwrap_or(());
         }
     }
 
     /// Returns how many requests are held now.
     pub fn held(&self) -> usize {
         *self.held.borrow()
+    }
+
+    /// Returns method and path of each request that is held now, the longest held first.
+    pub fn held_requests(&self) -> Vec<String> {
+        self.lock().held.iter().map(|held| held.request.clone()).collect()
     }
 
     /// Waits until at least `count` requests are held.
@@ -289,11 +301,11 @@ impl Faults {
     }
 
     /// Holds the calling request until it is released.
-    pub(super) async fn hold(&self) {
+    pub(super) async fn hold(&self, request: &str) {
         let released = {
             let mut state = self.lock();
             let (release, released) = oneshot::channel();
-            state.held.push(release);
+            state.held.push(Held { request: request.to_owned(), release });
             self.held.send_replace(state.held.len());
             released
         };
@@ -339,10 +351,10 @@ impl On {
 
 /// A row of numbers that look random and follow from its seed (Steele, Lea and Flood's `SplitMix64`).
 #[derive(Debug, Default)]
-pub(super) struct SplitMix(pub(super) u64);
+pub(crate) struct SplitMix(pub(crate) u64);
 
 impl SplitMix {
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -393,6 +405,18 @@ mod tests {
             faults.due(Kind::Write),
             [Fault::OthersEdit, Fault::HoldBefore, Fault::LoseAnswer]
         );
+    }
+
+    #[tokio::test]
+    async fn a_held_request_is_known_by_its_method_and_path_until_it_goes_on() {
+        let faults = Faults::default();
+        let held = faults.hold("POST /somewhere");
+        tokio::pin!(held);
+        assert!(futures_util::poll!(&mut held).is_pending());
+        assert_eq!(faults.held_requests(), ["POST /somewhere"]);
+        faults.release();
+        held.await;
+        assert_eq!(faults.held_requests(), Vec::<String>::new());
     }
 
     #[test]

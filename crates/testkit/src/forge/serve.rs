@@ -136,7 +136,7 @@ async fn live(shared: Arc<Shared>, asked: Asked) -> Option<Answer> {
         meddle(&shared, &asked, Fault::OthersDelete);
     }
     if due.contains(&Fault::HoldBefore) {
-        faults.hold().await;
+        faults.hold(&request).await;
     }
     if due.contains(&Fault::CutBefore) {
         return None;
@@ -156,7 +156,7 @@ async fn live(shared: Arc<Shared>, asked: Asked) -> Option<Answer> {
         shared.clock.sleep_until(shared.clock.now() + delay).await;
     }
     if due.contains(&Fault::HoldAfter) {
-        faults.hold().await;
+        faults.hold(&request).await;
     }
     if due.contains(&Fault::LoseAnswer) {
         if let Some(entry) = shared.log().requests.get_mut(place) {
