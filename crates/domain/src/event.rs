@@ -88,6 +88,9 @@ pub struct Issue {
     pub title: String,
     pub body: String,
     pub author: Actor,
+    /// Those assigned while it was opened, where one delivery tells both.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assignees: Vec<Actor>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
 }

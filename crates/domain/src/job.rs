@@ -95,6 +95,12 @@ impl State {
         matches!(self, Self::Queued | Self::Running | Self::Done)
     }
 
+    /// Whether the same delivery, or the same command, is answered with a job in this state instead
+    /// of a new one (J4): whatever became of it, unless it was given up before it came to an end.
+    pub fn absorbs_redelivery(self) -> bool {
+        self != Self::Dead
+    }
+
     /// Whether a job may go from this state to `next`. Everything else is a bug or a lost race.
     pub fn may_become(self, next: Self) -> bool {
         match self {

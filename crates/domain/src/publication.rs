@@ -125,7 +125,7 @@ impl Slot {
         Self::plain(format!("reply:{to}"))
     }
 
-    /// The word that a job is given up, or that it waits.
+    /// The word that a job was given up, or could not be done.
     pub fn apology(job: &str) -> Self {
         Self::plain(format!("apology:{job}"))
     }

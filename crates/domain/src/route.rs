@@ -149,7 +149,9 @@ fn opened(issue: &Issue, actor: &Actor, policy: &Policy) -> Result<Wanted, Ignor
     match command::parse(&issue.body, &policy.bot_names) {
         Some(Command::Ignore) => ignored("the description asks to be ignored"),
         Some(command) => Ok(on_issue(issue, work(command, SubjectKind::Issue))),
-        None if has_trigger_phrase(issue, policy) => {
+        None if issue.assignees.iter().any(|assignee| policy.is_own(assignee))
+            || has_trigger_phrase(issue, policy) =>
+        {
             Ok(on_issue(issue, Work::Fix { text: String::new() }))
         }
         None => ignored("the issue does not mention the bot"),

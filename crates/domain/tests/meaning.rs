@@ -33,6 +33,7 @@ fn change() -> Change {
 
 fn issue() -> Issue {
     Issue {
+        assignees: Vec::new(),
         number: 7,
         display_number: None,
         title: "Login fails".to_owned(),

@@ -76,7 +76,7 @@ impl Discretion {
                 publications: self.publications(publications),
                 cancels,
             },
-            Again { at, error } => Again { at, error: self.text(error) },
+            Again { after, error } => Again { after, error: self.text(error) },
             Wait { endpoint, until, error } => Wait { endpoint, until, error: self.text(error) },
             Release => Release,
         }

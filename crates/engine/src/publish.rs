@@ -77,7 +77,15 @@ impl Publisher {
                     tracing::error!(%error, "nothing more is sent by this version");
                     return;
                 }
-                Err(error) => tracing::warn!(%error, "no lane could be claimed"),
+                Err(error) => {
+                    tracing::warn!(%error, "no lane could be claimed");
+                    drop(place);
+                    tokio::select! {
+                        () = stop.cancelled() => {}
+                        () = self.clock.sleep_until(self.clock.now() + LOOKS[0]) => {}
+                    }
+                    continue;
+                }
             }
             drop(place);
             let due = self.next_look().await;
@@ -100,11 +108,30 @@ impl Publisher {
 
     /// Sends what is due in a lane and gives it back.
     async fn send_lane(&self, sending: &Sending, stop: &CancellationToken) {
-        // An answer never waits for its reaction.
-        let (main, aside) = tokio::join!(
-            self.send_queue(sending, Queue::Main, stop),
-            self.send_queue(sending, Queue::Aside, stop)
-        );
+        // An answer never waits for its reaction: while that is under way, what is published
+        // meanwhile goes out.
+        let reacted = CancellationToken::new();
+        let aside = async {
+            let result = self.send_queue(sending, Queue::Aside, stop).await;
+            reacted.cancel();
+            result
+        };
+        let main = async {
+            let mut changes = self.store.changes();
+            loop {
+                changes.borrow_and_update();
+                let over = reacted.is_cancelled();
+                self.send_queue(sending, Queue::Main, stop).await?;
+                if over || stop.is_cancelled() {
+                    return Ok(());
+                }
+                tokio::select! {
+                    () = reacted.cancelled() => {}
+                    changed = changes.changed() => if changed.is_err() { return Ok(()) },
+                }
+            }
+        };
+        let (main, aside) = tokio::join!(main, aside);
         for result in [main, aside] {
             match result {
                 Ok(()) => {}
@@ -158,7 +185,7 @@ impl Publisher {
             && !due.publication.effect.is_harmless_twice()
         {
             let left = self.store.lane_left(sending).await?;
-            let look = self.look(connection, &due.publication, earlier.as_ref(), doubt);
+            let look = self.look(connection, due, doubt);
             match self.within(left, look).await {
                 Some(Looked::Stands(receipt)) => return Ok(Some(Try::Sent(receipt))),
                 Some(Looked::NotYet { at, why }) => {
@@ -212,14 +239,9 @@ impl Publisher {
     }
 
     /// Looks whether a send of unknown fate had its effect (E2).
-    async fn look(
-        &self,
-        connection: &Connection,
-        publication: &Publication,
-        earlier: Option<&Receipt>,
-        doubt: Doubt,
-    ) -> Looked {
-        let now = self.clock.now();
+    async fn look(&self, connection: &Connection, due: &Due, doubt: Doubt) -> Looked {
+        let Due { publication, earlier, read_at: now, .. } = due;
+        let (earlier, now) = (earlier.as_ref(), *now);
         let pause = LOOKS[(doubt.looks as usize).min(LOOKS.len() - 1)];
         let at = now + pause;
         match connection.write.find(&publication.subject, &publication.slot).await {
@@ -264,7 +286,8 @@ impl Publisher {
 
     async fn failed(&self, sending: &Sending, due: &Due, error: &ForgeError) -> Result<Try, Error> {
         let why = error.to_string();
-        let now = self.clock.now();
+        // By the store's clock, which is what the row's times are compared with.
+        let now = due.read_at;
         if due.publication.effect.is_aside() && due.tries >= ASIDE_TRIES {
             return Ok(Try::GivenUp(why));
         }

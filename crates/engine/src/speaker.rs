@@ -1,4 +1,4 @@
-//! What the spine itself says in a thread: that a job failed, was given up, or must wait.
+//! What the spine itself says in a thread: that a job failed or was given up, or that a day is used up.
 
 use std::collections::BTreeMap;
 

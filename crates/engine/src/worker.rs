@@ -112,12 +112,20 @@ impl Worker {
                     self.wait_for_quiet(&stop).await;
                     continue;
                 }
+                Ok(Claim::Unreadable { id, why }) => {
+                    tracing::error!(job.id = %id, %why, "a job cannot be read by this version; it waits for another");
+                    continue;
+                }
                 Ok(Claim::Nothing) => {}
                 Err(error @ Error::Newer { .. }) => {
                     tracing::error!(%error, "no more jobs are claimed; those that run are finished");
                     return;
                 }
-                Err(error) => tracing::warn!(%error, "no job could be claimed"),
+                Err(error) => {
+                    tracing::warn!(%error, "no job could be claimed");
+                    self.pause(&stop).await;
+                    continue;
+                }
             }
             let due = self.next_look().await;
             tokio::select! {
@@ -143,6 +151,14 @@ impl Worker {
             classes,
             per_repository: self.tempo.per_repository,
             busy: self.running.count(),
+        }
+    }
+
+    /// Lets a store that has failed come back.
+    async fn pause(&self, stop: &CancellationToken) {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = self.clock.sleep_until(self.clock.now() + PAUSE) => {}
         }
     }
 
@@ -299,28 +315,28 @@ impl Worker {
         let (task, limits) = (&job.task, &self.tempo.budget);
         let repo = task.subject.repo_id();
         let actor = task.actor.id.map_or_else(|| task.actor.login.clone(), |id| id.0.to_string());
-        let mut keys = vec![format!("{repo} {actor}")];
-        if task.work.pace() == Pace::Work {
-            keys.push(repo.to_string());
-        }
-        let spent = self.store.charge(&job.id, token, keys).await?;
-        if let Some(of_repository) = spent.get(1) {
-            let who = Enough::Repository { limit: limits.repository };
-            if let Some(end) = self.exhausted(job, spend(limits.repository, *of_repository), &who) {
-                return Ok(Ok(Some(end)));
+        // The author first: whoever has had enough must not use up the day of the repository.
+        let of_author =
+            self.store.charge(&job.id, token, "author", format!("{repo} {actor}")).await?;
+        let verdict = spend(limits.stranger, of_author);
+        if verdict != Spent::Within {
+            // Only now is it worth a request to ask whether the author may write.
+            match connection.read.permission(&task.subject.repo, &task.actor).await {
+                Ok(permission) if permission.may_write() => {}
+                Ok(_) => {
+                    let who = Enough::Author { login: &task.actor.login, limit: limits.stranger };
+                    return Ok(Ok(self.exhausted(job, verdict, &who)));
+                }
+                Err(error) => return Ok(Err(Failure::of_forge(&connection.origin, &error))),
             }
         }
-        let verdict = spend(limits.stranger, spent.first().copied().unwrap_or_default());
-        if verdict == Spent::Within {
+        if task.work.pace() == Pace::Talk {
             return Ok(Ok(None));
         }
-        // Only now is it worth a request to ask whether the author may write.
-        let who = Enough::Author { login: &task.actor.login, limit: limits.stranger };
-        Ok(match connection.read.permission(&task.subject.repo, &task.actor).await {
-            Ok(permission) if permission.may_write() => Ok(None),
-            Ok(_) => Ok(self.exhausted(job, verdict, &who)),
-            Err(error) => Err(Failure::of_forge(&connection.origin, &error)),
-        })
+        let of_repository =
+            self.store.charge(&job.id, token, "repository", repo.to_string()).await?;
+        let who = Enough::Repository { limit: limits.repository };
+        Ok(Ok(self.exhausted(job, spend(limits.repository, of_repository), &who)))
     }
 
     fn exhausted(&self, job: &Job, spent: Spent, who: &Enough<'_>) -> Option<Settlement> {
@@ -359,10 +375,9 @@ impl Worker {
             Failure::Tell { words, why } => {
                 ended(State::Failed, why, self.speaker.tell(job, &words))
             }
-            Failure::Again(Again::Backoff { why }) => Settlement::Again {
-                at: self.clock.now() + self.tempo.backoff(job.attempt),
-                error: why,
-            },
+            Failure::Again(Again::Backoff { why }) => {
+                Settlement::Again { after: self.tempo.backoff(job.attempt), error: why }
+            }
             Failure::Again(Again::Away { endpoint, until, why }) => {
                 Settlement::Wait { endpoint, until, error: why }
             }
@@ -381,7 +396,7 @@ impl Worker {
             Error::Fenced => None,
             error => {
                 tracing::warn!(%error, "the store failed a stage");
-                Some(Settlement::Again { at: self.clock.now() + PAUSE, error: error.to_string() })
+                Some(Settlement::Again { after: PAUSE, error: error.to_string() })
             }
         }
     }

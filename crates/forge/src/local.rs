@@ -75,6 +75,7 @@ impl Local {
         let opening = Opening { title: title.to_owned(), open: true, text };
         let number = self.on_disk(move |shelf| shelf.open(&opening)).await?;
         let issue = Issue {
+            assignees: Vec::new(),
             number,
             display_number: None,
             title: title.to_owned(),

@@ -7,20 +7,25 @@ use crate::db::Db;
 use crate::error::Error;
 use crate::{journal, values};
 
-/// The key under which a job remembers its counts. No workflow's key begins like this.
-const COUNTED: &str = "engine:budget";
-
-/// Counts a job under each of the keys and returns the counts of the day. A job that was counted
-/// before gets the same counts again: what they mean must not change from attempt to attempt.
-pub fn charge(db: &mut dyn Db, id: &JobId, token: i64, keys: &[String]) -> Result<Vec<u32>, Error> {
-    if let Some(counts) = journal::recall(db, id, COUNTED)? {
-        return serde_json::from_value(counts)
+/// Counts a job under a key and returns the count of the day. A job that was counted before, as
+/// `what`, gets the same count again: what it means must not change from attempt to attempt.
+pub fn charge(
+    db: &mut dyn Db,
+    id: &JobId,
+    token: i64,
+    what: &str,
+    key: &str,
+) -> Result<u32, Error> {
+    // No workflow's key begins like this.
+    let counted = format!("engine:budget:{what}");
+    if let Some(count) = journal::recall(db, id, &counted)? {
+        return serde_json::from_value(count)
             .map_err(|error| Error::Corrupt { what: "count", why: error.to_string() });
     }
     let now = db.now()?;
-    let counts: Vec<u32> = keys.iter().map(|key| spend(db, key, now)).collect::<Result<_, _>>()?;
-    journal::keep(db, id, token, COUNTED, &counts.clone().into())?;
-    Ok(counts)
+    let count = spend(db, key, now)?;
+    journal::keep(db, id, token, &counted, &count.into())?;
+    Ok(count)
 }
 
 /// Counts one more under `key` for the day of `now`, and returns the count.

@@ -50,6 +50,11 @@ pub enum Claim {
     Job(Box<Claimed>),
     /// The next job must run alone, and this process is busy: take nothing until it is not.
     WaitToBeAlone,
+    /// A job was written by a version that knows more: it was put off, and others go on (J8).
+    Unreadable {
+        id: JobId,
+        why: String,
+    },
     Nothing,
 }
 
@@ -99,7 +104,17 @@ fn next(
     row.map(|mut row| row.text().map(JobId)).transpose()
 }
 
+/// How long a job that this version cannot read is left to others.
+const UNREADABLE: Duration = Duration::from_mins(1);
+
 fn begin(db: &mut dyn Db, id: &JobId, hands: &Hands, now: Time) -> Result<Claim, Error> {
+    if let Err(Error::Corrupt { why, .. }) = find(db, id).and_then(|_| checkpoint(db, id)) {
+        db.execute(
+            "UPDATE jobs SET run_at = $2, error = $3 WHERE id = $1",
+            &values![&id.0, now + UNREADABLE, &why],
+        )?;
+        return Ok(Claim::Unreadable { id: id.clone(), why });
+    }
     let mut row = db
         .find(
             "SELECT repo, connection, alone, lease_token, attempt, stage, waits_for, stop FROM jobs WHERE id = $1",

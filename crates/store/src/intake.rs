@@ -1,7 +1,7 @@
 //! Taking deliveries: once each, however often they come (J1, J4).
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -335,13 +335,20 @@ impl Taken {
              WHERE t.key {any $1} AND (t.until IS NULL OR t.until > $2)",
             &values![keys, now],
         )?;
+        let meanings: HashSet<&String> =
+            arrivals.iter().filter_map(|arrival| arrival.keys.meaning.as_ref()).collect();
         let mut taken = HashMap::new();
         for mut row in rows {
             let (key, job, state, seq) =
                 (row.text()?, JobId(row.text()?), row.maybe_text()?, row.maybe_int()?);
             // A job that retention has removed had ended long ago: a command does not run again.
-            let absorbs =
-                state.is_none_or(|state| state.parse::<State>().is_ok_and(State::absorbs_repeats));
+            let state = state.map(|state| state.parse::<State>());
+            let absorbs = match state {
+                None => true,
+                Some(Err(_)) => false,
+                Some(Ok(state)) if meanings.contains(&key) => state.absorbs_repeats(),
+                Some(Ok(state)) => state.absorbs_redelivery(),
+            };
             if absorbs {
                 taken.insert(key, Holder { seq: seq.unwrap_or(i64::MAX), job });
             }

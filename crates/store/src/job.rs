@@ -170,8 +170,12 @@ pub fn cancel_subject(db: &mut dyn Db, subject: &str, except: &JobId) -> Result<
     )?;
     let mut stopped = 0;
     for mut row in rows {
-        stop(db, &JobId(row.text()?), State::Cancelled, "cancelled by a later request")?;
-        stopped += 1;
+        match stop(db, &JobId(row.text()?), State::Cancelled, "cancelled by a later request") {
+            Ok(_) => stopped += 1,
+            // It ended while we waited for its lane.
+            Err(Error::WrongState { .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(stopped)
 }

@@ -43,6 +43,8 @@ pub struct Due {
     /// looked.
     pub doubt: Option<Doubt>,
     pub created_at: Time,
+    /// When the row was read, by the store's clock.
+    pub read_at: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +133,7 @@ pub fn next(db: &mut dyn Db, sending: &Sending, queue: Queue) -> Result<Option<D
     });
     let earlier = receipt(db, &publication.subject, &publication.slot)?;
     let tries = u32::try_from(tries).unwrap_or(u32::MAX);
-    Ok(Some(Due { seq, job, publication, earlier, tries, doubt, created_at }))
+    Ok(Some(Due { seq, job, publication, earlier, tries, doubt, created_at, read_at: now }))
 }
 
 /// Whether a row may leave.

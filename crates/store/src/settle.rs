@@ -39,8 +39,8 @@ pub enum Settlement {
         publications: Vec<Publication>,
         cancels: Cancels,
     },
-    /// The attempt failed and counts; another one follows at `at`.
-    Again { at: Time, error: String },
+    /// The attempt failed and counts; another one follows after a while.
+    Again { after: Duration, error: String },
     /// Something shared is away: the attempt does not count, the job waits for it (J6).
     Wait { endpoint: String, until: Option<Time>, error: String },
     /// The process is going down: the job goes back as it was.
@@ -152,14 +152,14 @@ pub fn settle(
             close_attempt(db, id, token, state.as_str(), None, now)?;
             Ok(Settled::Over(*state))
         }
-        Settlement::Again { at, error } => {
+        Settlement::Again { after, error } => {
             close_attempt(db, id, token, "failed", Some(error), now)?;
             note(db, id, &failed_attempt(&job, error, Counted::Yes), now)?;
             if job.attempt >= patience.attempts {
                 end(db, &job, State::Dead, Some(error), &apology(&job), now)?;
                 return Ok(Settled::Over(State::Dead));
             }
-            release(db, &job, *at, job.attempt, Some(error))?;
+            release(db, &job, now + *after, job.attempt, Some(error))?;
             settle_front(db, &job.lane.0)?;
             Ok(Settled::Over(State::Queued))
         }

@@ -166,16 +166,14 @@ impl Store {
             Database::Postgres { pool, places } => {
                 let permit =
                     Arc::clone(places).acquire_owned().await.map_err(|_| Error::Stopped)?;
-                let pool = Arc::clone(pool);
-                let result = blocking(move || {
-                    let result = pool.write(work);
+                let (pool, changes) = (Arc::clone(pool), self.inner.changes.clone());
+                blocking(move || {
+                    // Other processes are told by the database, this one without the detour.
+                    let result = pool.write(work, || changes.send_modify(|n| *n += 1));
                     drop(permit);
                     result
                 })
-                .await;
-                // Other processes are told by the database, this one without the detour.
-                self.inner.changes.send_modify(|n| *n += 1);
-                result
+                .await
             }
         }
     }
@@ -193,9 +191,7 @@ impl Store {
                 answer.blocking_recv().map_err(|_| Error::Stopped)?
             }
             Database::Postgres { pool, .. } => {
-                let result = pool.write(work);
-                self.inner.changes.send_modify(|n| *n += 1);
-                result
+                pool.write(work, || self.inner.changes.send_modify(|n| *n += 1))
             }
         }
     }
@@ -246,7 +242,7 @@ impl Store {
         blocking(move || {
             let result = match &inner.database {
                 Database::Sqlite(sqlite) => sqlite.read(work),
-                Database::Postgres { pool, .. } => pool.write(work),
+                Database::Postgres { pool, .. } => pool.write(work, || {}),
             };
             drop(permit);
             result

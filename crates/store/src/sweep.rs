@@ -26,7 +26,7 @@ pub fn expired(db: &mut dyn Db, patience: &Patience, apology: Apology<'_>) -> Re
     let ids: Vec<JobId> =
         rows.into_iter().map(|mut row| row.text().map(JobId)).collect::<Result<_, Error>>()?;
     for id in &ids {
-        died(db, id, now, patience, apology)?;
+        died(db, id, &Death::Expired, now, patience, apology)?;
     }
     if !ids.is_empty() {
         breaker::abandoned(db, now)?;
@@ -61,7 +61,7 @@ pub fn take_back(
             &values![&name],
         )?;
         for mut row in rows {
-            died(db, &JobId(row.text()?), now, patience, apology)?;
+            died(db, &JobId(row.text()?), &Death::Of(name.clone()), now, patience, apology)?;
             freed += 1;
         }
         freed += usize::try_from(db.execute(
@@ -164,15 +164,30 @@ pub fn rest(db: &mut dyn Db) -> Result<Rest, Error> {
     }
 }
 
+/// Why a running job is taken for dead.
+enum Death {
+    /// Its lease ran out.
+    Expired,
+    /// Its owner is known to be dead.
+    Of(String),
+}
+
 /// A job's process died: the attempt counts, and the next one runs alone (J7).
 fn died(
     db: &mut dyn Db,
     id: &JobId,
+    death: &Death,
     now: Time,
     patience: &Patience,
     apology: Apology<'_>,
 ) -> Result<(), Error> {
-    let Some(found) = find(db, id)? else { return Ok(()) };
+    let found = match find(db, id) {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok(()),
+        // A version that can read it will sweep it; the others must not wait for that.
+        Err(Error::Corrupt { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
     db.lock(&found.lane.0)?;
     // Read again under the lock: its owner may have settled it meanwhile.
     let Some(job) = find(db, id)? else { return Ok(()) };
@@ -180,9 +195,21 @@ fn died(
         return Ok(());
     }
     let mut row = db
-        .find("SELECT lease_token, stop FROM jobs WHERE id = $1", &values![&id.0])?
+        .find(
+            "SELECT lease_token, stop, lease_until, lease_owner FROM jobs WHERE id = $1",
+            &values![&id.0],
+        )?
         .ok_or(Error::Absent("job"))?;
     let (token, stop) = (row.int()?, row.maybe_text()?);
+    let (until, owner) = (row.maybe_time()?, row.maybe_text()?);
+    // While we waited for the lane its owner may have prolonged the lease, or somebody claimed it.
+    let still_dead = match death {
+        Death::Expired => until.is_none_or(|until| until < now),
+        Death::Of(name) => owner.as_ref() == Some(name),
+    };
+    if !still_dead {
+        return Ok(());
+    }
     let error = "the process that ran it died or lost its lease";
     close_attempt(db, id, token, "died", Some(error), now)?;
     note(db, id, &failed_attempt(&job, error, Counted::Yes), now)?;

@@ -122,9 +122,12 @@ async fn read_again(context: &Context<'_>) -> Result<Reading, Failure> {
         (Trigger::Subject, Some(_)) => {
             Ok(Reading::Stands(Asked { text: said.body, by: Some(said.author) }))
         }
-        // Whoever edited a comment into a command is the one who asks.
+        // Whoever edited a comment into a command is the one who asks; but that it was edited at
+        // all, the forge must say.
         (_, Some(_)) => {
-            let by = if task.actor.id.is_some() { task.actor.clone() } else { said.author };
+            let edited = said.updated_at > said.created_at;
+            let by =
+                if edited && task.actor.id.is_some() { task.actor.clone() } else { said.author };
             Ok(Reading::Stands(Asked { text: said.body, by: Some(by) }))
         }
     }

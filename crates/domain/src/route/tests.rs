@@ -57,6 +57,7 @@ fn draft() -> Change {
 
 fn issue(body: &str) -> Issue {
     Issue {
+        assignees: Vec::new(),
         number: 12,
         display_number: None,
         title: "Login fails".to_owned(),

@@ -247,6 +247,7 @@ fn issue(payload: &Node) -> Result<Issue, Malformed> {
     let attributes = payload.at("object_attributes");
     let node = if attributes.is_present() { attributes } else { payload.at("issue") };
     Ok(Issue {
+        assignees: Vec::new(),
         number: number(&node)?,
         display_number: None,
         title: node.at("title").text().unwrap_or_default(),

@@ -219,6 +219,7 @@ fn change(node: &Node) -> Result<Change, Malformed> {
 fn issue(payload: &Node) -> Result<Issue, Malformed> {
     let node = payload.at("issue");
     Ok(Issue {
+        assignees: Vec::new(),
         number: node.at("number").required_number()?,
         display_number: None,
         title: node.at("title").text().unwrap_or_default(),

@@ -136,12 +136,10 @@ fn issue_changed(kind: &str, payload: &Node) -> Result<Told, Malformed> {
     match payload.at("object_attributes").at("action").words().as_deref() {
         None => Ok(Told::nothing("an issue without an action: a test delivery")),
         // GitLab sends one delivery for both: who opens an issue for somebody also assigns it.
-        Some("open") => match people(&payload.at("assignees")) {
-            nobody if nobody.is_empty() => {
-                Ok(Told::Happened(Happening::IssueOpened(issue(payload)?)))
-            }
-            assignees => assigned(assignees),
-        },
+        Some("open") => {
+            let assignees = people(&payload.at("assignees"));
+            Ok(Told::Happened(Happening::IssueOpened(Issue { assignees, ..issue(payload)? })))
+        }
         Some("update") if payload.at("changes").at("assignees").is_present() => {
             match newcomers(&payload.at("changes").at("assignees")) {
                 nobody if nobody.is_empty() => Ok(Told::nothing("nobody new was assigned")),
@@ -268,6 +266,7 @@ fn change(payload: &Node) -> Result<Change, Malformed> {
 fn issue(payload: &Node) -> Result<Issue, Malformed> {
     let node = payload.at("object_attributes");
     Ok(Issue {
+        assignees: Vec::new(),
         number: node.at("iid").required_number()?,
         display_number: None,
         title: node.at("title").text().unwrap_or_default(),

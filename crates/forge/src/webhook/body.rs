@@ -32,9 +32,11 @@ pub(crate) fn is_form(headers: &HeaderMap) -> bool {
 }
 
 /// Returns the field `payload` of a form body, decoded byte by byte.
+///
+/// The whole body must be that one field, as forges send it: the content type is not signed, and a
+/// signed JSON text may hold `&payload=` wherever somebody could write.
 pub(crate) fn form_payload(body: &[u8]) -> Option<Vec<u8>> {
-    let encoded =
-        body.split(|&byte| byte == b'&').find_map(|pair| pair.strip_prefix(b"payload="))?;
+    let encoded = body.strip_prefix(b"payload=").filter(|encoded| !encoded.contains(&b'&'))?;
     let spaced: Vec<u8> =
         encoded.iter().map(|&byte| if byte == b'+' { b' ' } else { byte }).collect();
     Some(percent_decode(&spaced).collect())
@@ -164,10 +166,12 @@ mod tests {
         let mut headers = HeaderMap::new();
         let form = "Application/X-WWW-Form-Urlencoded; charset=utf-8";
         headers.insert(CONTENT_TYPE, form.parse().unwrap());
-        assert_eq!(
-            json(&headers, b"x=1&payload=%7B%22a%22%3A+%22%2B%22%7D").unwrap(),
-            r#"{"a": "+"}"#
-        );
+        assert_eq!(json(&headers, b"payload=%7B%22a%22%3A+%22%2B%22%7D").unwrap(), r#"{"a": "+"}"#);
+        for mixed in
+            [&b"x=1&payload=%7B%7D"[..], b"payload=%7B%7D&x=1", br#"{"a":"&payload=%7B%7D&"}"#]
+        {
+            assert_eq!(json(&headers, mixed), Err(Malformed::Missing("payload".to_owned())));
+        }
         assert_eq!(json(&headers, b"x=1"), Err(Malformed::Missing("payload".to_owned())));
         assert!(matches!(json(&headers, b"payload=%22%ff%22"), Err(Malformed::NotJson(_))));
     }

@@ -263,9 +263,10 @@ fn only_who_was_just_asked_by_gitlab_is_asked() {
 }
 
 #[test]
-fn an_issue_of_gitlab_that_is_opened_for_somebody_is_assigned() {
+fn an_issue_of_gitlab_that_is_opened_for_somebody_tells_both_at_once() {
     let sent = gitlab("issue");
-    happens(&sent, &[], "issue-assigned");
+    let Happening::IssueOpened(issue) = sent.event().happening else { panic!() };
+    assert!(!issue.assignees.is_empty());
     happens(&sent, &[("/assignees", json!([]))], "issue-opened");
     let updated = with(&sent, &[("/object_attributes/action", json!("update"))]);
     assert_eq!(updated.ignored(), "action `update` of `issue` is not used");
@@ -274,7 +275,7 @@ fn an_issue_of_gitlab_that_is_opened_for_somebody_is_assigned() {
     happens(&updated, &assigned, "issue-assigned");
     let unassigned = [("/changes", json!({"assignees": {"previous": [ann], "current": []}}))];
     assert_eq!(with(&updated, &unassigned).ignored(), "nobody new was assigned");
-    happens(&sent, &[("/object_kind", json!("work_item"))], "issue-assigned");
+    happens(&sent, &[("/object_kind", json!("work_item"))], "issue-opened");
 }
 
 #[test]

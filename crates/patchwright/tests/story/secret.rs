@@ -280,7 +280,10 @@ async fn t6_the_password_of_a_database_or_a_proxy_that_is_away_is_not_told() {
 async fn t6_the_password_of_a_database_that_is_used_is_not_told() {
     let Some(store::Place::Postgres { url, .. }) = testkit::world::postgres() else { return };
     let url = url.expose_secret();
-    let password = url::Url::parse(url).unwrap().password().unwrap().to_owned();
+    // A server that asks for none has none to tell.
+    let Some(password) = url::Url::parse(url).unwrap().password().map(str::to_owned) else {
+        return;
+    };
     let program = Program::new().with("DATABASE_URL", url).with("LOG_LEVEL", "trace");
     for arguments in [["migrate"].as_slice(), &["doctor"], &["jobs", "list"], &["config", "show"]] {
         let ran = program.run(arguments).await;

@@ -115,9 +115,12 @@ impl Postgres {
     }
 
     /// Runs an operation as one transaction on the calling thread.
+    ///
+    /// `woken` is called after a commit that leaves others something to do.
     pub fn write<T>(
         &self,
         mut work: impl FnMut(&mut dyn Db) -> Result<T, Error>,
+        woken: impl Fn(),
     ) -> Result<T, Error> {
         let mut race = 0;
         loop {
@@ -128,7 +131,13 @@ impl Postgres {
             }
             match result {
                 Err(Error::Busy) if race < RACES => race += 1,
-                result => return result,
+                Err(error) => return Err(error),
+                Ok((value, wakes)) => {
+                    if wakes {
+                        woken();
+                    }
+                    return Ok(value);
+                }
             }
         }
     }
@@ -150,17 +159,18 @@ impl Postgres {
         &self,
         connection: &mut Connection,
         work: &mut impl FnMut(&mut dyn Db) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    ) -> Result<(T, bool), Error> {
         let transaction = connection.client.transaction().map_err(|error| refused(&error))?;
         let statements = &mut connection.statements;
         let mut db = Session { transaction, statements, times: &self.times, woken: false };
         let value = work(&mut db)?;
-        if db.woken {
+        let wakes = db.woken;
+        if wakes {
             db.execute("SELECT pg_notify($1, '')", &[Value::from(CHANNEL)])?;
         }
         db.transaction.commit().map_err(|error| refused(&error))?;
         self.commits.fetch_add(1, Ordering::Relaxed);
-        Ok(value)
+        Ok((value, wakes))
     }
 
     pub fn commits(&self) -> u64 {
@@ -395,8 +405,10 @@ fn refused(error: &postgres::Error) -> Error {
     if *code == SqlState::T_R_DEADLOCK_DETECTED || *code == SqlState::T_R_SERIALIZATION_FAILURE {
         return Error::Busy;
     }
-    // The last one: the server ended a transaction that had stood still. Nothing of it is there.
+    // A statement that took too long, and a transaction that had stood still and that the server
+    // ended: nothing of either is there.
     if *code == SqlState::LOCK_NOT_AVAILABLE
+        || *code == SqlState::QUERY_CANCELED
         || *code == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
     {
         return Error::Busy;

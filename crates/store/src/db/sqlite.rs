@@ -27,6 +27,14 @@ pub const DIALECT: Dialect = Dialect {
     parameter: "?",
 };
 
+/// How the writer's connection is set up. The log may grow to 32 MiB before a commit has to wait
+/// until it is copied into the file; see [`copy_behind`].
+pub const WRITER: &str = "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=8192;
+    PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-8192";
+
+/// How often the log is copied into the file, while there are commits.
+const COPY: Duration = Duration::from_millis(250);
+
 /// How many operations share one commit at most: it bounds how long the first of them waits.
 const GROUP: usize = 256;
 
@@ -49,6 +57,8 @@ pub struct Sqlite {
     path: PathBuf,
     clock: Arc<dyn Clock>,
     commits: Arc<AtomicU64>,
+    /// Ends [`copy_behind`] when it is dropped.
+    _copying: mpsc::Sender<()>,
 }
 
 impl std::fmt::Debug for dyn Work {
@@ -74,7 +84,20 @@ impl Sqlite {
             .name("store-writer".to_owned())
             .spawn(move || write_groups(&writer, &inbox, &writer_clock, &counted, &woken))
             .map_err(|error| Error::Open(format!("no thread for the writer: {error}")))?;
-        Ok(Self { queue, readers: Mutex::new(Vec::new()), path: path.to_owned(), clock, commits })
+        let (copying, ended) = mpsc::channel();
+        let (copier, counted) = (connect(path, Access::Copy)?, Arc::clone(&commits));
+        std::thread::Builder::new()
+            .name("store-copier".to_owned())
+            .spawn(move || copy_behind(&copier, &counted, &ended))
+            .map_err(|error| Error::Open(format!("no thread for copying: {error}")))?;
+        Ok(Self {
+            queue,
+            readers: Mutex::new(Vec::new()),
+            path: path.to_owned(),
+            clock,
+            commits,
+            _copying: copying,
+        })
     }
 
     /// Hands an operation to the writer.
@@ -119,35 +142,54 @@ impl Sqlite {
 enum Access {
     Read,
     Write,
+    /// From the log into the file.
+    Copy,
 }
 
 fn connect(path: &Path, access: Access) -> Result<Connection, Error> {
     let open = |error: rusqlite::Error| Error::Open(format!("{}: {error}", path.display()));
     let flags = match access {
         Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
-        Access::Read => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        Access::Read | Access::Copy => OpenFlags::SQLITE_OPEN_READ_WRITE,
     } | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(open)?;
     connection.busy_timeout(BUSY).map_err(open)?;
     connection.set_prepared_statement_cache_capacity(128);
-    // The journal mode is a property of the file; setting it takes a lock, so only the writer does.
-    if matches!(access, Access::Write) {
-        let mode: String =
-            connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0)).map_err(open)?;
-        if mode != "wal" {
-            return Err(Error::Open(format!(
-                "{}: SQLite cannot use its write-ahead log here (a network file system?)",
-                path.display()
-            )));
+    match access {
+        // The journal mode is a property of the file; setting it takes a lock, so only the writer
+        // does.
+        Access::Write => {
+            let mode: String = connection
+                .query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))
+                .map_err(open)?;
+            if mode != "wal" {
+                return Err(Error::Open(format!(
+                    "{}: SQLite cannot use its write-ahead log here (a network file system?)",
+                    path.display()
+                )));
+            }
+            connection.execute_batch(WRITER).map_err(open)?;
         }
-        connection
-            .execute_batch("PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864")
-            .map_err(open)?;
-    } else {
-        connection.execute_batch("PRAGMA query_only=ON").map_err(open)?;
+        Access::Read => connection.execute_batch("PRAGMA query_only=ON").map_err(open)?,
+        // What is copied must be synced before the log may be written from its start again.
+        Access::Copy => connection.execute_batch("PRAGMA synchronous=FULL").map_err(open)?,
     }
     connection.execute_batch("PRAGMA temp_store=MEMORY").map_err(open)?;
     Ok(connection)
+}
+
+/// Copies the log into the file behind the writer's back, so that a commit hardly ever waits for
+/// it. Whatever it leaves is copied by the writer when the log is full.
+fn copy_behind(connection: &Connection, commits: &AtomicU64, ended: &mpsc::Receiver<()>) {
+    let mut seen = 0;
+    while ended.recv_timeout(COPY) == Err(mpsc::RecvTimeoutError::Timeout) {
+        let now = commits.load(Ordering::Relaxed);
+        if now != seen {
+            seen = now;
+            // Another process that copies at the same time does the same for us.
+            drop(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
+        }
+    }
 }
 
 fn write_groups(
@@ -310,7 +352,7 @@ impl ToSql for Value {
 fn refused(error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy,
-        Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure) => {
+        Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::DiskFull) => {
             Error::Unreachable(error.to_string())
         }
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {

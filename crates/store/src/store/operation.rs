@@ -157,15 +157,16 @@ impl Store {
         self.read(breaker::list).await
     }
 
-    /// Counts a job against the budgets of the day, once however often it is asked; returns the counts.
+    /// Counts a job against a budget of the day, once however often it is asked; returns the count.
     pub async fn charge(
         &self,
         id: &JobId,
         token: i64,
-        keys: Vec<String>,
-    ) -> Result<Vec<u32>, Error> {
+        what: &'static str,
+        key: String,
+    ) -> Result<u32, Error> {
         let id = id.clone();
-        self.write(move |db| budget::charge(db, &id, token, &keys)).await
+        self.write(move |db| budget::charge(db, &id, token, what, &key)).await
     }
 
     pub async fn job(&self, id: &JobId) -> Result<Option<Job>, Error> {

@@ -155,7 +155,7 @@ impl Bench {
     pub(crate) async fn claim(&self) -> Option<Claimed> {
         match self.store.claim(self.hands()).await.unwrap() {
             Claim::Job(claimed) => Some(*claimed),
-            Claim::Nothing | Claim::WaitToBeAlone => None,
+            Claim::Nothing | Claim::WaitToBeAlone | Claim::Unreadable { .. } => None,
         }
     }
 

@@ -43,8 +43,10 @@ async fn j3_a_job_that_waits_for_a_retry_holds_its_lane(bench: Bench) {
     let first = bench.accept(fix(1, 1, 10)).await;
     bench.accept(fix(1, 1, 11)).await;
     let claimed = bench.claim().await.unwrap();
-    let later = bench.now() + std::time::Duration::from_mins(1);
-    let again = store::Settlement::Again { at: later, error: "flaky".to_owned() };
+    let again = store::Settlement::Again {
+        after: std::time::Duration::from_mins(1),
+        error: "flaky".to_owned(),
+    };
     bench.store.settle(&first, claimed.token, again).await.unwrap();
     assert!(bench.claim().await.is_none());
     bench.advance(std::time::Duration::from_mins(1));
@@ -222,8 +224,10 @@ async fn no_order_of_events_breaks_a_lane(bench: Bench) {
             }
             4 => {
                 if let Some((id, claimed)) = running.pop_first() {
-                    let again =
-                        store::Settlement::Again { at: bench.now(), error: "flaky".to_owned() };
+                    let again = store::Settlement::Again {
+                        after: std::time::Duration::ZERO,
+                        error: "flaky".to_owned(),
+                    };
                     bench.store.settle(&id, claimed.token, again).await.unwrap();
                 }
             }

@@ -20,6 +20,7 @@ over_both!(
     j7_a_job_that_died_with_its_process_runs_alone_the_next_time,
     j7_attempts_count_at_claim_and_the_apology_comes_with_death,
     j7_a_settlement_that_is_refused_ends_the_job,
+    j8_a_job_that_this_version_cannot_read_keeps_nobody_else_waiting,
     h4_every_attempt_leaves_a_record,
     h5_an_operation_that_panics_leaves_no_transaction_behind,
     a_checkpoint_is_where_the_next_attempt_goes_on,
@@ -148,10 +149,28 @@ async fn j7_a_settlement_that_is_refused_ends_the_job(bench: Bench) {
     assert_eq!(bench.send_all().await, ["sorry"]);
 }
 
+async fn j8_a_job_that_this_version_cannot_read_keeps_nobody_else_waiting(bench: Bench) {
+    let strange = bench.accept(fix(1, 1, 10)).await;
+    let other = bench.accept(fix(2, 1, 11)).await;
+    let id = strange.0.clone();
+    let future = bench.store.write(move |db| {
+        let sql = "UPDATE jobs SET body = replace(body, '\"task\":\"fix\"', '\"task\":\"dream\"') WHERE id = $1";
+        db.execute(sql, &[store::db::Value::from(id.as_str())])
+    });
+    assert_eq!(future.await.unwrap(), 1);
+    let claim = bench.store.claim(bench.hands()).await.unwrap();
+    assert!(matches!(claim, Claim::Unreadable { id, .. } if id == strange));
+    assert_eq!(bench.claim().await.unwrap().job.id, other);
+    assert!(bench.claim().await.is_none(), "it waits for a version that knows it");
+    bench.advance(Duration::from_mins(1));
+    let claim = bench.store.claim(bench.hands()).await.unwrap();
+    assert!(matches!(claim, Claim::Unreadable { .. }));
+}
+
 async fn h4_every_attempt_leaves_a_record(bench: Bench) {
     let id = bench.accept(fix(1, 1, 10)).await;
     let claimed = bench.claim().await.unwrap();
-    let again = Settlement::Again { at: bench.now(), error: "flaky".to_owned() };
+    let again = Settlement::Again { after: Duration::ZERO, error: "flaky".to_owned() };
     bench.store.settle(&id, claimed.token, again).await.unwrap();
     bench.claim().await.unwrap();
     bench.advance(LEASE + Duration::from_secs(1));

@@ -56,13 +56,14 @@ async fn sample_rows_of_every_table_survive_a_new_start(bench: Bench) {
         .await
         .unwrap();
     bench.store.open_breaker("elsewhere", "refused", None).await.unwrap();
-    let keys = vec!["repo:1".to_owned(), "author:1".to_owned()];
-    assert_eq!(bench.store.charge(&id, claimed.token, keys.clone()).await.unwrap(), vec![1, 1]);
-    assert_eq!(
-        bench.store.charge(&id, claimed.token, keys).await.unwrap(),
-        vec![1, 1],
-        "a job is counted once"
-    );
+    for again in ["", "a job is counted once"] {
+        let count = bench
+            .store
+            .charge(&id, claimed.token, "repository", "repo:1".to_owned())
+            .await
+            .unwrap();
+        assert_eq!(count, 1, "{again}");
+    }
     bench.store.secret("marker").await.unwrap();
 
     let other = bench.reopen().await.unwrap();

@@ -17,6 +17,7 @@ over_both!(
     j4_the_same_delivery_gives_the_first_answer_again,
     j4_the_same_meaning_collapses_for_ten_minutes_whatever_its_delivery_id,
     j4_a_repeat_starts_again_when_the_first_did_not_succeed,
+    j4_a_redelivered_command_runs_again_only_if_it_was_given_up,
     j4_a_command_runs_once_per_comment_for_ever,
     j3_a_newer_look_takes_the_place_of_those_that_wait,
     j8_nul_surrogate_escapes_and_four_byte_characters_come_back,
@@ -69,22 +70,41 @@ async fn j4_the_same_meaning_collapses_for_ten_minutes_whatever_its_delivery_id(
 
 async fn j4_a_repeat_starts_again_when_the_first_did_not_succeed(bench: Bench) {
     for (n, state) in [State::Failed, State::Dead, State::Skipped].into_iter().enumerate() {
-        let comment = 100 + n as u64;
-        let id = bench.accept(help(1, 1, comment)).await;
+        let head = format!("head-{n}");
+        let id = bench.accept(pushed(1, 1, &head)).await;
         let claimed = bench.claim().await.unwrap();
         assert_eq!(claimed.job.id, id);
-        let end = Settlement::End {
-            state,
-            why: Some("no".to_owned()),
-            result: None,
-            publications: Vec::new(),
-            cancels: Cancels::Nobody,
-        };
-        bench.store.settle(&id, claimed.token, end).await.unwrap();
-        let again = bench.accept(help(1, 1, comment)).await;
+        bench.store.settle(&id, claimed.token, ended(state)).await.unwrap();
+        let mut again = pushed(1, 1, &head);
+        again.delivery.as_mut().unwrap().id = Some(format!("other-{n}"));
+        let again = bench.accept(again).await;
         assert_ne!(again, id, "{state}");
         let claimed = bench.claim().await.unwrap();
         bench.store.settle(&again, claimed.token, done(Vec::new())).await.unwrap();
+    }
+}
+
+async fn j4_a_redelivered_command_runs_again_only_if_it_was_given_up(bench: Bench) {
+    for (n, state) in [State::Failed, State::Skipped, State::Dead].into_iter().enumerate() {
+        let comment = 100 + n as u64;
+        let id = bench.accept(help(1, 1, comment)).await;
+        let claimed = bench.claim().await.unwrap();
+        bench.store.settle(&id, claimed.token, ended(state)).await.unwrap();
+        let again = bench.store.accept(help(1, 1, comment)).await.unwrap();
+        match state {
+            State::Dead => assert!(matches!(again, Accepted::New(_)), "{again:?}"),
+            _ => assert_eq!(again, Accepted::Repeated(id), "{state}"),
+        }
+    }
+}
+
+fn ended(state: State) -> Settlement {
+    Settlement::End {
+        state,
+        why: Some("no".to_owned()),
+        result: None,
+        publications: Vec::new(),
+        cancels: Cancels::Nobody,
     }
 }
 

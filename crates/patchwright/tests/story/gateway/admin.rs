@@ -149,6 +149,7 @@ async fn a_job_is_followed_live_to_its_end_and_from_where_one_was() {
         event: stage
         event: stage
         event: stage
+        event: stage
         event: state
         event: publication
         event: publication"#]]
