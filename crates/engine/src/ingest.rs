@@ -165,7 +165,7 @@ impl Ingest {
     ) -> Result<JobId, Error> {
         let intake = Intake {
             id: new_job_id(),
-            task,
+            task: self.discretion.task(task),
             meaning,
             delivery: None,
             event_type: event_type.to_owned(),

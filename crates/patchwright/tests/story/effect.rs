@@ -8,6 +8,15 @@ use testkit::forge::{Fault, Lag, Limit, Often, On, Outage};
 use testkit::world::{Options, REPO};
 use testkit::{HandClock, World};
 
+/// A world on each database that is at hand.
+async fn worlds() -> Vec<World> {
+    let mut worlds = vec![World::start().await];
+    if let Some(place) = testkit::world::postgres() {
+        worlds.push(World::with(Options { place: Some(place), ..Options::default() }).await);
+    }
+    worlds
+}
+
 /// The comments of the bot on a subject.
 fn answers(world: &World, number: u64) -> Vec<String> {
     let said = world.forge.conversation(REPO, number);
@@ -62,26 +71,29 @@ async fn e2_a_request_that_never_arrived_is_repeated_after_the_looks() {
 
 #[tokio::test]
 async fn e4_answers_on_a_subject_come_in_the_order_of_the_questions() {
-    let world = World::start().await;
-    world.forge.faults().seed(7);
-    world.forge.faults().lose_answers(Often::InThousand(300));
-    world.forge.faults().break_answers(Often::InThousand(100));
-    let issue = world.opens_issue("alice", "It crashes", "On start.").await;
-    let mut asked = Vec::new();
-    for _ in 0..12 {
-        let question = world.forge.comments("alice", REPO, issue, "@bot help");
-        asked.push(format!("reply:c{}", question.comment_id()));
-        world.deliver(&question).await;
+    for world in worlds().await {
+        world.forge.faults().seed(7);
+        world.forge.faults().lose_answers(Often::InThousand(300));
+        world.forge.faults().break_answers(Often::InThousand(100));
+        let issue = world.opens_issue("alice", "It crashes", "On start.").await;
+        let mut asked = Vec::new();
+        for _ in 0..12 {
+            let question = world.forge.comments("alice", REPO, issue, "@bot help");
+            asked.push(format!("reply:c{}", question.comment_id()));
+            world.deliver(&question).await;
+        }
+        world.settle().await;
+        let answered: Vec<String> = answers(&world, issue)
+            .iter()
+            .filter_map(|body| {
+                body.split_whitespace()
+                    .find_map(|word| word.strip_prefix("slot="))
+                    .map(str::to_owned)
+            })
+            .collect();
+        assert_eq!(answered, asked);
+        world.close().await;
     }
-    world.settle().await;
-    let answered: Vec<String> = answers(&world, issue)
-        .iter()
-        .filter_map(|body| {
-            body.split_whitespace().find_map(|word| word.strip_prefix("slot=")).map(str::to_owned)
-        })
-        .collect();
-    assert_eq!(answered, asked);
-    world.close().await;
 }
 
 #[tokio::test]
@@ -141,23 +153,24 @@ async fn e7_two_deployments_on_one_issue_converge_to_one_answer() {
 
 #[tokio::test]
 async fn j4_a_redelivery_gives_the_first_answer_and_no_second_job() {
-    let world = World::start().await;
-    let issue = world.opens_issue("alice", "It crashes", "On start.").await;
-    let question = world.forge.comments("alice", REPO, issue, "@bot help");
-    let delivery = world.forge.delivery(&question);
-    let first = world.send(&delivery).await;
-    world.settle().await;
-    let again = world.send(&delivery).await;
-    let replayed = world.deliver(&question).await;
-    assert_eq!(first.json()["job_id"], again.json()["job_id"]);
-    assert_eq!(
-        first.json()["job_id"],
-        replayed.json()["job_id"],
-        "the same meaning under another delivery id"
-    );
-    assert_eq!((again.status.as_u16(), world.jobs().await.len()), (202, 1));
-    assert_eq!(answers(&world, issue).len(), 1);
-    world.close().await;
+    for world in worlds().await {
+        let issue = world.opens_issue("alice", "It crashes", "On start.").await;
+        let question = world.forge.comments("alice", REPO, issue, "@bot help");
+        let delivery = world.forge.delivery(&question);
+        let first = world.send(&delivery).await;
+        world.settle().await;
+        let again = world.send(&delivery).await;
+        let replayed = world.deliver(&question).await;
+        assert_eq!(first.json()["job_id"], again.json()["job_id"]);
+        assert_eq!(
+            first.json()["job_id"],
+            replayed.json()["job_id"],
+            "the same meaning under another delivery id"
+        );
+        assert_eq!((again.status.as_u16(), world.jobs().await.len()), (202, 1));
+        assert_eq!(answers(&world, issue).len(), 1);
+        world.close().await;
+    }
 }
 
 #[tokio::test]
