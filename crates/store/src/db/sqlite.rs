@@ -32,8 +32,9 @@ pub const DIALECT: Dialect = Dialect {
 pub const WRITER: &str = "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=8192;
     PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-8192";
 
-/// How often the log is copied into the file, while there are commits.
-const COPY: Duration = Duration::from_millis(250);
+/// How long commits gather before the log is copied into the file: pages that many of them change
+/// are copied once.
+const GATHER: Duration = Duration::from_millis(25);
 
 /// How many operations share one commit at most: it bounds how long the first of them waits.
 const GROUP: usize = 256;
@@ -57,8 +58,6 @@ pub struct Sqlite {
     path: PathBuf,
     clock: Arc<dyn Clock>,
     commits: Arc<AtomicU64>,
-    /// Ends [`copy_behind`] when it is dropped.
-    _copying: mpsc::Sender<()>,
 }
 
 impl std::fmt::Debug for dyn Work {
@@ -75,29 +74,21 @@ impl Sqlite {
         clock: Arc<dyn Clock>,
         woken: impl Fn() + Send + 'static,
     ) -> Result<Self, Error> {
-        let writer = connect(path, Access::Write)?;
+        let connection = connect(path, Access::Write)?;
+        let copier = connect(path, Access::Copy)?;
         let (queue, inbox) = mpsc::channel();
+        let (committed, news) = mpsc::sync_channel(1);
         let commits = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&commits);
-        let writer_clock = Arc::clone(&clock);
-        std::thread::Builder::new()
-            .name("store-writer".to_owned())
-            .spawn(move || write_groups(&writer, &inbox, &writer_clock, &counted, &woken))
-            .map_err(|error| Error::Open(format!("no thread for the writer: {error}")))?;
-        let (copying, ended) = mpsc::channel();
-        let (copier, counted) = (connect(path, Access::Copy)?, Arc::clone(&commits));
-        std::thread::Builder::new()
-            .name("store-copier".to_owned())
-            .spawn(move || copy_behind(&copier, &counted, &ended))
-            .map_err(|error| Error::Open(format!("no thread for copying: {error}")))?;
-        Ok(Self {
-            queue,
-            readers: Mutex::new(Vec::new()),
-            path: path.to_owned(),
-            clock,
-            commits,
-            _copying: copying,
-        })
+        let writer = Writer {
+            connection,
+            clock: Arc::clone(&clock),
+            commits: Arc::clone(&commits),
+            committed,
+            woken: Box::new(woken),
+        };
+        start("store-writer", move || writer.run(&inbox))?;
+        start("store-copier", move || copy_behind(&copier, &news))?;
+        Ok(Self { queue, readers: Mutex::new(Vec::new()), path: path.to_owned(), clock, commits })
     }
 
     /// Hands an operation to the writer.
@@ -178,71 +169,72 @@ fn connect(path: &Path, access: Access) -> Result<Connection, Error> {
     Ok(connection)
 }
 
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread.map(drop).map_err(|error| Error::Open(format!("no thread for the {name}: {error}")))
+}
+
 /// Copies the log into the file behind the writer's back, so that a commit hardly ever waits for
-/// it. Whatever it leaves is copied by the writer when the log is full.
-fn copy_behind(connection: &Connection, commits: &AtomicU64, ended: &mpsc::Receiver<()>) {
-    let mut seen = 0;
-    while ended.recv_timeout(COPY) == Err(mpsc::RecvTimeoutError::Timeout) {
-        let now = commits.load(Ordering::Relaxed);
-        if now != seen {
-            seen = now;
-            // Another process that copies at the same time does the same for us.
-            drop(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
-        }
+/// it. Whatever it leaves is copied by the writer when the log is full. It ends with the writer.
+fn copy_behind(connection: &Connection, news: &mpsc::Receiver<()>) {
+    while news.recv().is_ok() {
+        std::thread::sleep(GATHER);
+        // Another process that copies at the same time does it for us.
+        drop(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
     }
 }
 
-fn write_groups(
-    connection: &Connection,
-    inbox: &mpsc::Receiver<Box<dyn Work>>,
-    clock: &Arc<dyn Clock>,
-    commits: &AtomicU64,
-    woken: &dyn Fn(),
-) {
-    while let Ok(first) = inbox.recv() {
-        write_group(connection, first, inbox, clock, commits, woken);
-    }
+/// The one thread that writes.
+struct Writer {
+    connection: Connection,
+    clock: Arc<dyn Clock>,
+    commits: Arc<AtomicU64>,
+    /// Tells [`copy_behind`] that there is something to copy.
+    committed: mpsc::SyncSender<()>,
+    woken: Box<dyn Fn() + Send>,
 }
 
-fn write_group(
-    connection: &Connection,
-    first: Box<dyn Work>,
-    inbox: &mpsc::Receiver<Box<dyn Work>>,
-    clock: &Arc<dyn Clock>,
-    commits: &AtomicU64,
-    woken: &dyn Fn(),
-) {
-    if let Err(error) = batch(connection, "BEGIN IMMEDIATE") {
-        first.finish(Err(error));
-        return;
-    }
-    let mut db = Session { connection, clock, woken: false };
-    let mut group: Vec<(Box<dyn Work>, Result<(), Error>)> = Vec::new();
-    let mut next = Some(first);
-    while let Some(mut work) = next {
-        let outcome = savepoint(&mut db, work.as_mut());
-        group.push((work, outcome));
-        next = if group.len() < GROUP { inbox.try_recv().ok() } else { None };
-    }
-    let wake = db.woken;
-    let committed = batch(connection, "COMMIT");
-    match committed {
-        Ok(()) => {
-            commits.fetch_add(1, Ordering::Relaxed);
-            for (work, outcome) in group {
-                work.finish(outcome);
-            }
-            if wake {
-                woken();
-            }
+impl Writer {
+    fn run(self, inbox: &mpsc::Receiver<Box<dyn Work>>) {
+        while let Ok(first) = inbox.recv() {
+            self.write_group(first, inbox);
         }
-        Err(error) => {
-            // Nothing of the group is there. A transaction that SQLite has already rolled back
-            // refuses a second rollback, which is no news.
-            drop(batch(connection, "ROLLBACK"));
-            let words = error.to_string();
-            for (work, _) in group {
-                work.finish(Err(Error::Refused(words.clone())));
+    }
+
+    fn write_group(&self, first: Box<dyn Work>, inbox: &mpsc::Receiver<Box<dyn Work>>) {
+        let connection = &self.connection;
+        if let Err(error) = batch(connection, "BEGIN IMMEDIATE") {
+            first.finish(Err(error));
+            return;
+        }
+        let mut db = Session { connection, clock: &self.clock, woken: false };
+        let mut group: Vec<(Box<dyn Work>, Result<(), Error>)> = Vec::new();
+        let mut next = Some(first);
+        while let Some(mut work) = next {
+            let outcome = savepoint(&mut db, work.as_mut());
+            group.push((work, outcome));
+            next = if group.len() < GROUP { inbox.try_recv().ok() } else { None };
+        }
+        let wake = db.woken;
+        match batch(connection, "COMMIT") {
+            Ok(()) => {
+                self.commits.fetch_add(1, Ordering::Relaxed);
+                // One that has not been heard yet says the same.
+                self.committed.try_send(()).unwrap_or(());
+                for (work, outcome) in group {
+                    work.finish(outcome);
+                }
+                if wake {
+                    (self.woken)();
+                }
+            }
+            Err(error) => {
+                // Nothing of the group is there. A transaction that SQLite has already rolled back
+                // refuses a second rollback, which is no news.
+                drop(batch(connection, "ROLLBACK"));
+                for (work, _) in group {
+                    work.finish(Err(error.clone()));
+                }
             }
         }
     }

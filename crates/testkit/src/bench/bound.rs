@@ -70,7 +70,7 @@ impl Writer {
     fn sqlite(file: &Path) -> Result<Self> {
         let connection = Connection::open(file)?;
         connection.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))?;
-        connection.execute_batch("PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864")?;
+        connection.execute_batch(store::db::sqlite::WRITER)?;
         Ok(Self::Sqlite(connection))
     }
 
