@@ -42,6 +42,9 @@ const GROUP: usize = 256;
 /// How long a process waits for another one that holds the file.
 const BUSY: Duration = Duration::from_secs(10);
 
+/// The pause before asking again where SQLite itself does not wait.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// An operation on its way to the writer.
 pub trait Work: Send {
     /// Runs inside the transaction.
@@ -150,9 +153,7 @@ fn connect(path: &Path, access: Access) -> Result<Connection, Error> {
         // The journal mode is a property of the file; setting it takes a lock, so only the writer
         // does.
         Access::Write => {
-            let mode: String = connection
-                .query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))
-                .map_err(open)?;
+            let mode = journal_in_wal(&connection).map_err(open)?;
             if mode != "wal" {
                 return Err(Error::Open(format!(
                     "{}: SQLite cannot use its write-ahead log here (a network file system?)",
@@ -167,6 +168,21 @@ fn connect(path: &Path, access: Access) -> Result<Connection, Error> {
     }
     connection.execute_batch("PRAGMA temp_store=MEMORY").map_err(open)?;
     Ok(connection)
+}
+
+/// Asks for the write-ahead log and returns the journal mode in force. Where several processes ask
+/// for it at once on a new file, SQLite refuses all but one without waiting: we wait.
+fn journal_in_wal(connection: &Connection) -> rusqlite::Result<String> {
+    let mut tries = BUSY.as_millis() / PAUSE.as_millis();
+    loop {
+        let mode = connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0));
+        let busy = Some(ErrorCode::DatabaseBusy);
+        if mode.as_ref().err().and_then(rusqlite::Error::sqlite_error_code) != busy || tries == 0 {
+            return mode;
+        }
+        tries -= 1;
+        std::thread::sleep(PAUSE);
+    }
 }
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {

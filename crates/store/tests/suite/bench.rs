@@ -42,7 +42,7 @@ macro_rules! over_both {
 pub(crate) use over_both;
 
 /// A clock that stands still until it is moved.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct StandingClock(AtomicI64);
 
 impl StandingClock {

@@ -1,9 +1,12 @@
 //! Migrations, newer versions and the shape of what is stored (J8).
 
-use domain::{Slot, Subject};
-use store::{Error, schema};
+use std::sync::Arc;
 
-use super::bench::{Bench, comment, fix, help, over_both, repo};
+use domain::{Slot, Subject};
+use store::settle::Patience;
+use store::{Error, Place, Store, TimeSource, schema};
+
+use super::bench::{Bench, StandingClock, comment, fix, help, over_both, repo};
 
 over_both!(
     j8_a_worker_that_meets_a_newer_schema_stops_claiming,
@@ -98,4 +101,22 @@ async fn secrets_of_the_store_are_made_once(bench: Bench) {
     let again = bench.reopen().await.unwrap().secret("marker").await.unwrap();
     assert_eq!(first.expose_secret(), again.expose_secret());
     assert_eq!(first.expose_secret().len(), 64);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn j1_several_processes_may_start_on_a_new_file_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for n in 0..20 {
+        let place = Place::Sqlite(folder.path().join(format!("{n}.db")));
+        let starts: Vec<_> = (0..6).map(|_| tokio::spawn(start(place.clone()))).collect();
+        for start in starts {
+            start.await.unwrap().unwrap();
+        }
+    }
+}
+
+async fn start(place: Place) -> Result<Store, Error> {
+    let clock = Arc::new(StandingClock::default());
+    Store::open(&place, TimeSource::Given(clock), Patience::default(), Arc::new(|_| Vec::new()))
+        .await
 }
