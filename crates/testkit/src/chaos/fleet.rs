@@ -20,6 +20,9 @@ const END: Duration = Duration::from_secs(40);
 /// More than this many processes that end by themselves mean that nothing can be learned.
 const MOST_EXITS: u32 = 40;
 
+/// How much of its log is shown of a process that ends by itself.
+const LAST_WORDS: usize = 4;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Member {
     Gateway,
@@ -129,6 +132,9 @@ impl Fleet {
         }
         for (member, status) in ended {
             println!("  {} ended by itself with {status}; it is started again", member.name());
+            for line in self.last_words(member) {
+                println!("    {line}");
+            }
             self.exits += 1;
             self.processes.retain(|process| process.member != member);
         }
@@ -239,8 +245,7 @@ impl Fleet {
                 traced(strace, program, &trace)
             }
         };
-        let log = folder.join(format!("{}.log", member.name()));
-        let log = File::options().create(true).append(true).open(&log);
+        let log = File::options().create(true).append(true).open(self.log(member));
         let log = log.context("cannot open the log of a process")?;
         command
             .args(["serve", "--role", member.role(), "--config"])
@@ -261,6 +266,17 @@ impl Fleet {
             command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let pid = Pid::from_child(&child);
         Ok(Process { member, child, pid, stopped: None })
+    }
+
+    /// Returns the end of a process's log.
+    fn last_words(&self, member: Member) -> Vec<String> {
+        let log = fs::read_to_string(self.log(member)).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(LAST_WORDS)..].iter().copied().map(str::to_owned).collect()
+    }
+
+    fn log(&self, member: Member) -> PathBuf {
+        self.launch.folder.join(format!("{}.log", member.name()))
     }
 
     fn find_mut(&mut self, member: Member) -> Result<&mut Process> {

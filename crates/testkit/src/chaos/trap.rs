@@ -178,13 +178,18 @@ impl Trial<'_> {
             self.forge.faults().release();
             return Ok(None);
         };
-        if blow != Blow::Kill {
-            self.fleet.halt(member, Instant::now() + GLANCE)?;
-            if !self.may_stay(blow)? {
-                self.fleet.resume(member)?;
-                self.forge.faults().release();
-                return Ok(None);
+        // The request is held meanwhile, so there is time to find a moment to stand still in.
+        let stands = self.until(GLANCE, |trial| {
+            trial.fleet.halt(member, Instant::now() + GLANCE)?;
+            if trial.may_stay(blow)? {
+                return Ok(Some(()));
             }
+            trial.fleet.resume(member)?;
+            Ok(None)
+        })?;
+        if stands.is_none() {
+            self.forge.faults().release();
+            return Ok(None);
         }
         self.hit_worker(member, blow)?;
         self.release_at = Some(Instant::now() + self.dice.millis(0, 1500));
