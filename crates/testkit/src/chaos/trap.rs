@@ -159,7 +159,8 @@ impl Trial<'_> {
         self.release_at = None;
         self.forge.faults().release();
         let fault = *self.dice.pick(&[Fault::HoldBefore, Fault::HoldAfter]);
-        self.forge.faults().add(fault, On::NewComments, Often::Next(1));
+        // Not only the next one: the weather may strike that before it is held.
+        self.forge.faults().add(fault, On::NewComments, Often::Always);
         let caught = self.until(PATIENCE, |trial| {
             let Some(request) = trial.forge.faults().held_requests().into_iter().next() else {
                 return Ok(None);
