@@ -11,7 +11,7 @@ use domain::publication::Effect;
 use domain::{Clock, Publication, Receipt, Time};
 use forge::http::REQUEST_DEADLINE;
 use forge::{Error as ForgeError, Look};
-use store::outbox::{Begun, Doubt, Due, Queue, Sending, Try};
+use store::outbox::{Begun, Doubt, Due, LaneClaim, Queue, Sending, Try};
 use store::{Error, Owner, Store};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use crate::connection::{Connection, Connections};
 use crate::engine::Tempo;
 use crate::heartbeat::Running;
+use crate::worker::sleep_until;
 
 /// A request leaves only if the lease outlives its whole deadline by this much (E5).
 const MARGIN: Duration = Duration::from_secs(3);
@@ -62,7 +63,7 @@ impl Publisher {
             };
             let Ok(place) = place else { return };
             match self.store.claim_lane(&self.owner).await {
-                Ok(Some(sending)) => {
+                Ok(LaneClaim::Send(sending)) => {
                     let (this, stop) = (self.clone(), stop.clone());
                     let held = self.running.hold_lane(&sending.lane);
                     self.tasks.spawn(async move {
@@ -70,9 +71,16 @@ impl Publisher {
                         drop(held);
                         drop(place);
                     });
-                    continue;
                 }
-                Ok(None) => {}
+                Ok(LaneClaim::Nothing { next }) => {
+                    drop(place);
+                    let due = sleep_until(next, self.clock.now());
+                    tokio::select! {
+                        () = stop.cancelled() => {}
+                        changed = changes.changed() => if changed.is_err() { return },
+                        () = self.clock.sleep_until(due) => {}
+                    }
+                }
                 Err(error @ Error::Newer { .. }) => {
                     tracing::error!(%error, "nothing more is sent by this version");
                     return;
@@ -84,25 +92,8 @@ impl Publisher {
                         () = stop.cancelled() => {}
                         () = self.clock.sleep_until(self.clock.now() + LOOKS[0]) => {}
                     }
-                    continue;
                 }
             }
-            drop(place);
-            let due = self.next_look().await;
-            tokio::select! {
-                () = stop.cancelled() => {}
-                changed = changes.changed() => if changed.is_err() { return },
-                () = self.clock.sleep_until(due) => {}
-            }
-        }
-    }
-
-    async fn next_look(&self) -> Time {
-        let now = self.clock.now();
-        match self.store.next_due().await {
-            Ok(Some(due)) => due.max(now + Duration::from_millis(250)),
-            Ok(None) => now + Duration::from_hours(1),
-            Err(_) => now + Duration::from_secs(1),
         }
     }
 

@@ -31,6 +31,9 @@ use crate::speaker::{Enough, Speaker};
 /// How long a worker waits after the store has failed it.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// The longest wait without looking.
+const LONGEST: Duration = Duration::from_mins(1);
+
 /// The shortest wait when something is due but cannot be claimed yet.
 const SHORTEST: Duration = Duration::from_millis(250);
 
@@ -116,7 +119,16 @@ impl Worker {
                     tracing::error!(job.id = %id, %why, "a job cannot be read by this version; it waits for another");
                     continue;
                 }
-                Ok(Claim::Nothing) => {}
+                Ok(Claim::Nothing { next }) => {
+                    let due = sleep_until(next, self.clock.now());
+                    tokio::select! {
+                        () = stop.cancelled() => {}
+                        () = self.outdated.cancelled() => {}
+                        () = freed => {}
+                        changed = changes.changed() => if changed.is_err() { return },
+                        () = self.clock.sleep_until(due) => {}
+                    }
+                }
                 Err(error @ Error::Newer { .. }) => {
                     tracing::error!(%error, "no more jobs are claimed; those that run are finished");
                     return;
@@ -124,16 +136,7 @@ impl Worker {
                 Err(error) => {
                     tracing::warn!(%error, "no job could be claimed");
                     self.pause(&stop).await;
-                    continue;
                 }
-            }
-            let due = self.next_look().await;
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = self.outdated.cancelled() => {}
-                () = freed => {}
-                changed = changes.changed() => if changed.is_err() { return },
-                () = self.clock.sleep_until(due) => {}
             }
         }
     }
@@ -159,15 +162,6 @@ impl Worker {
         tokio::select! {
             () = stop.cancelled() => {}
             () = self.clock.sleep_until(self.clock.now() + PAUSE) => {}
-        }
-    }
-
-    async fn next_look(&self) -> Time {
-        let now = self.clock.now();
-        match self.store.next_due().await {
-            Ok(Some(due)) => due.max(now + SHORTEST),
-            Ok(None) => now + Duration::from_hours(1),
-            Err(_) => now + PAUSE,
         }
     }
 
@@ -430,6 +424,13 @@ impl Worker {
             }
         }
     }
+}
+
+/// Returns when to look again if nothing changes before: when something becomes due, and now and
+/// then all the same, because a notice may be lost on its way from another process.
+pub(crate) fn sleep_until(next: Option<Time>, now: Time) -> Time {
+    let longest = now + LONGEST;
+    next.map_or(longest, |due| due.max(now + SHORTEST).min(longest))
 }
 
 fn settlement_of(outcome: Outcome) -> Settlement {

@@ -13,8 +13,8 @@ use crate::db::{Db, Row};
 use crate::error::Error;
 use crate::journal::note;
 use crate::owner::Owner;
-use crate::schema;
 use crate::values;
+use crate::{schema, sweep};
 
 /// How long a lease lasts without a heartbeat (J2).
 pub const LEASE: Duration = Duration::from_secs(30);
@@ -55,7 +55,10 @@ pub enum Claim {
         id: JobId,
         why: String,
     },
-    Nothing,
+    /// There is nothing to claim; by itself something becomes due at `next`.
+    Nothing {
+        next: Option<Time>,
+    },
 }
 
 /// Claims one job.
@@ -67,7 +70,7 @@ pub fn claim(db: &mut dyn Db, hands: &Hands) -> Result<Claim, Error> {
         let Some(id) = next(db, *class, hands, now)? else { continue };
         return begin(db, &id, hands, now);
     }
-    Ok(Claim::Nothing)
+    Ok(Claim::Nothing { next: sweep::next_due(db, now)? })
 }
 
 /// Finds the repository whose turn it is, and its oldest ready job of the class.
@@ -134,7 +137,7 @@ fn begin(db: &mut dyn Db, id: &JobId, hands: &Hands, now: Time) -> Result<Claim,
         &values![&id.0, hands.owner.to_string(), token, now + LEASE, attempt, now],
     )?;
     if taken == 0 {
-        return Ok(Claim::Nothing);
+        return Ok(Claim::Nothing { next: Some(now) });
     }
     db.execute(
         "UPDATE repos SET turn = (SELECT max(turn) + 1 FROM repos) WHERE id = $1",

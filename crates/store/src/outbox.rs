@@ -16,8 +16,8 @@ use crate::error::Error;
 use crate::journal::note;
 use crate::lane::{closing_of, settle_front};
 use crate::owner::Owner;
-use crate::schema;
 use crate::values;
+use crate::{schema, sweep};
 
 /// A lane that this process may send for.
 #[derive(Clone, Debug)]
@@ -80,8 +80,18 @@ pub enum Try {
     },
 }
 
+/// The answer to a claim of a lane.
+#[derive(Clone, Debug)]
+pub enum LaneClaim {
+    Send(Sending),
+    /// Nothing is due; by itself something becomes due at `next`.
+    Nothing {
+        next: Option<Time>,
+    },
+}
+
 /// Claims the lane that has been due for longest.
-pub fn claim(db: &mut dyn Db, owner: &Owner) -> Result<Option<Sending>, Error> {
+pub fn claim(db: &mut dyn Db, owner: &Owner) -> Result<LaneClaim, Error> {
     db.lock("patchwright-send")?;
     schema::check(db)?;
     let now = db.now()?;
@@ -92,7 +102,9 @@ pub fn claim(db: &mut dyn Db, owner: &Owner) -> Result<Option<Sending>, Error> {
          ORDER BY l.next_at, l.lane LIMIT 1",
         &values![now],
     )?;
-    let Some(mut row) = row else { return Ok(None) };
+    let Some(mut row) = row else {
+        return Ok(LaneClaim::Nothing { next: sweep::next_due(db, now)? });
+    };
     let (lane, connection, token) = (row.text()?, row.text()?, next_token(row.int()?)?);
     let until = now + LEASE;
     db.execute(
@@ -100,7 +112,7 @@ pub fn claim(db: &mut dyn Db, owner: &Owner) -> Result<Option<Sending>, Error> {
         &values![&lane, owner.to_string(), token, until],
     )?;
     breaker::probe(db, &connection, now)?;
-    Ok(Some(Sending { lane: Lane(lane), connection, token, claimed_at: now, until }))
+    Ok(LaneClaim::Send(Sending { lane: Lane(lane), connection, token, claimed_at: now, until }))
 }
 
 /// Returns the row that comes next, if it is due.

@@ -111,8 +111,10 @@ pub fn forget(db: &mut dyn Db, retention: Duration) -> Result<usize, Error> {
 
 /// Returns the next moment at which something becomes due by itself. What is due already is not
 /// counted: whoever can take it is woken by a change, not by time.
-pub fn next_due(db: &mut dyn Db) -> Result<Option<Time>, Error> {
-    let now = db.now()?;
+///
+/// `now` is the moment at which nothing was found: what became due since then must be counted, or
+/// whoever asks would sleep over it.
+pub fn next_due(db: &mut dyn Db, now: Time) -> Result<Option<Time>, Error> {
     let row = db.find(
         "SELECT min(at) FROM (
            SELECT min(run_at) AS at FROM jobs WHERE front = 1 AND state = 'queued' AND run_at > $1
@@ -158,7 +160,7 @@ pub fn rest(db: &mut dyn Db) -> Result<Rest, Error> {
          LIMIT 1",
         &values![now],
     )?;
-    match (busy, next_due(db)?) {
+    match (busy, next_due(db, now)?) {
         (None, Some(at)) => Ok(Rest::Until(at)),
         _ => Ok(Rest::Busy),
     }

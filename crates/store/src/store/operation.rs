@@ -16,7 +16,7 @@ use crate::db::Value;
 use crate::error::Error;
 use crate::job::{Counts, Detail, Filter};
 use crate::journal::Entry;
-use crate::outbox::{Begun, Due, Queue, Sending, Try};
+use crate::outbox::{Begun, Due, LaneClaim, Queue, Sending, Try};
 use crate::owner::Owner;
 use crate::settle::{Settled, Settlement};
 use crate::sweep::Rest;
@@ -80,7 +80,7 @@ impl Store {
         self.read(move |db| journal::records(db, &id, after, most)).await
     }
 
-    pub async fn claim_lane(&self, owner: &Owner) -> Result<Option<Sending>, Error> {
+    pub async fn claim_lane(&self, owner: &Owner) -> Result<LaneClaim, Error> {
         let owner = owner.clone();
         self.write(move |db| outbox::claim(db, &owner)).await
     }
@@ -223,10 +223,6 @@ impl Store {
 
     pub async fn forget(&self, retention: Duration) -> Result<usize, Error> {
         self.write(move |db| sweep::forget(db, retention)).await
-    }
-
-    pub async fn next_due(&self) -> Result<Option<Time>, Error> {
-        self.read(sweep::next_due).await
     }
 
     pub async fn rest(&self) -> Result<Rest, Error> {

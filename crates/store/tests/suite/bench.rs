@@ -18,7 +18,7 @@ use domain::{
 };
 use store::claim::{Claim, Claimed, Hands};
 use store::intake::{Accepted, Delivery, Intake, Pin};
-use store::outbox::{Due, Queue, Sending, Try};
+use store::outbox::{Due, LaneClaim, Queue, Sending, Try};
 use store::settle::{Cancels, Patience};
 use store::{Owner, Place, Settlement, Store, TimeSource};
 
@@ -155,7 +155,7 @@ impl Bench {
     pub(crate) async fn claim(&self) -> Option<Claimed> {
         match self.store.claim(self.hands()).await.unwrap() {
             Claim::Job(claimed) => Some(*claimed),
-            Claim::Nothing | Claim::WaitToBeAlone | Claim::Unreadable { .. } => None,
+            Claim::Nothing { .. } | Claim::WaitToBeAlone | Claim::Unreadable { .. } => None,
         }
     }
 
@@ -168,7 +168,10 @@ impl Bench {
     }
 
     pub(crate) async fn lane(&self) -> Option<Sending> {
-        self.store.claim_lane(&self.owner).await.unwrap()
+        match self.store.claim_lane(&self.owner).await.unwrap() {
+            LaneClaim::Send(sending) => Some(sending),
+            LaneClaim::Nothing { .. } => None,
+        }
     }
 
     pub(crate) async fn due(&self, sending: &Sending) -> Option<Due> {

@@ -13,6 +13,7 @@ use super::bench::{Bench, comment, done, fix, help, over_both, repo};
 over_both!(
     j6_an_outage_uses_no_attempt_and_one_probe_goes_through,
     j6_an_endpoint_that_names_a_moment_is_left_alone_until_then,
+    whoever_finds_nothing_is_told_when_to_look_again,
     j6_a_probe_that_finds_nothing_out_lets_the_next_one_through,
     j6_a_probe_that_dies_lets_the_next_one_through,
     j6_a_job_is_dead_only_after_it_waited_for_a_day,
@@ -112,4 +113,19 @@ async fn j6_a_job_is_dead_only_after_it_waited_for_a_day(bench: Bench) {
     assert_eq!(bench.state(&id).await, State::Dead);
     assert_eq!(bench.apologies.lock().unwrap().len(), 1);
     assert!(LEASE < Duration::from_mins(10));
+}
+
+async fn whoever_finds_nothing_is_told_when_to_look_again(bench: Bench) {
+    use store::claim::Claim;
+    let id = bench.accept(fix(1, 1, 10)).await;
+    let claimed = bench.claim().await.unwrap();
+    let until = bench.now() + Duration::from_mins(30);
+    bench.store.settle(&id, claimed.token, away(Some(until))).await.unwrap();
+    let Claim::Nothing { next: Some(next) } = bench.store.claim(bench.hands()).await.unwrap()
+    else {
+        panic!("something is claimed, or nothing ever becomes due");
+    };
+    assert!(next >= until);
+    bench.advance(next.since(bench.now()));
+    assert!(bench.claim().await.is_some(), "at that moment there is something");
 }
