@@ -3,7 +3,7 @@
 //! [`forge`] is a fake forge that a real adapter talks to over HTTP, [`github`] its face and its
 //! deliveries, [`signature`] how every forge signs,
 //! [`thread`] its conversations as text, [`clock`] time that a test moves by hand;
-//! [`world`] puts the whole product around it; [`bench`] measures it and [`chaos`] kills it.
+//! [`world`] puts the whole product around it; [`mod@bench`] measures it and [`chaos`] kills it.
 
 pub mod bench;
 pub mod chaos;
