@@ -1,7 +1,7 @@
 //! PostgreSQL: a few connections, each used by one blocking operation at a time.
 //!
 //! Transactions are `READ COMMITTED`; what must not interleave names the same key to
-//! [`Db::lock`](super::Db::lock). A deadlock or a failed serialisation is repeated here, nowhere else.
+//! [`Db::lock`]. A deadlock or a failed serialisation is repeated here, nowhere else.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
