@@ -143,7 +143,6 @@ pub fn accept(db: &mut dyn Db, intakes: &[Intake]) -> Result<Vec<Accepted>, Erro
         remember_repos(db, fresh.iter().map(|arrival| &arrival.intake.task.subject.repo))?;
         write(db, &fresh, now)?;
         absorb_waiting(db, &fresh, now)?;
-        db.wake();
     }
     Ok(answers)
 }
@@ -175,6 +174,10 @@ fn write(db: &mut dyn Db, fresh: &[Arrival<'_>], now: Time) -> Result<(), Error>
     for Arrival { intake, lane, keys } in fresh {
         let task = &intake.task;
         let front = occupied.insert(lane.clone());
+        if front {
+            // Behind another job it is nobody's business until that one has ended.
+            db.wake();
+        }
         jobs.push(
             values![
                 &intake.id.0,
