@@ -5,8 +5,6 @@
 //! in a savepoint of its own, so one that fails takes nobody with it. Replies go out after the
 //! commit and never before.
 
-use std::fs::File;
-use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +28,7 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 /// How the writer's connection is set up. The log may grow to 32 MiB before a commit has to wait
-/// until it is copied into the file; see [`Copier`].
+/// until it is copied into the file; see [`copy_behind`].
 pub const WRITER: &str = "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=8192;
     PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-8192";
 
@@ -80,7 +78,7 @@ impl Sqlite {
         woken: impl Fn() + Send + 'static,
     ) -> Result<Self, Error> {
         let connection = connect(path, Access::Write)?;
-        let copier = Copier::open(path)?;
+        let copier = connect(path, Access::Copy)?;
         let (queue, inbox) = mpsc::channel();
         let (committed, news) = mpsc::sync_channel(1);
         let commits = Arc::new(AtomicU64::new(0));
@@ -92,7 +90,7 @@ impl Sqlite {
             woken: Box::new(woken),
         };
         start("store-writer", move || writer.run(&inbox))?;
-        start("store-copier", move || copier.run(&news))?;
+        start("store-copier", move || copy_behind(&copier, &news))?;
         Ok(Self { queue, readers: Mutex::new(Vec::new()), path: path.to_owned(), clock, commits })
     }
 
@@ -193,33 +191,12 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> 
 }
 
 /// Copies the log into the file behind the writer's back, so that a commit hardly ever waits for
-/// it. Whatever it leaves is copied by the writer when the log is full.
-struct Copier {
-    connection: Connection,
-    /// Never closed: closing any handle of a file gives up all locks that this process has on it,
-    /// those of SQLite too.
-    file: ManuallyDrop<File>,
-}
-
-impl Copier {
-    fn open(path: &Path) -> Result<Self, Error> {
-        let connection = connect(path, Access::Copy)?;
-        let file = File::options().write(true).open(path);
-        let file = file.map_err(|error| Error::Open(format!("{}: {error}", path.display())))?;
-        Ok(Self { connection, file: ManuallyDrop::new(file) })
-    }
-
-    /// Copies after commits until there is no writer any more.
-    fn run(self, news: &mpsc::Receiver<()>) {
-        while news.recv().is_ok() {
-            std::thread::sleep(GATHER);
-            // Another process that copies at the same time does it for us.
-            drop(self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
-            // SQLite syncs the file only when nobody wrote meanwhile. Under load that is when the
-            // log is full and the writer waits: there must be little left to sync then. If this
-            // fails, that sync fails too and is told.
-            drop(self.file.sync_data());
-        }
+/// it. Whatever it leaves is copied by the writer when the log is full. It ends with the writer.
+fn copy_behind(connection: &Connection, news: &mpsc::Receiver<()>) {
+    while news.recv().is_ok() {
+        std::thread::sleep(GATHER);
+        // Another process that copies at the same time does it for us.
+        drop(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
     }
 }
 
@@ -228,7 +205,7 @@ struct Writer {
     connection: Connection,
     clock: Arc<dyn Clock>,
     commits: Arc<AtomicU64>,
-    /// Tells the [`Copier`] that there is something to copy.
+    /// Tells [`copy_behind`] that there is something to copy.
     committed: mpsc::SyncSender<()>,
     woken: Box<dyn Fn() + Send>,
 }
