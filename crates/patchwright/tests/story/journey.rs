@@ -110,7 +110,7 @@ async fn j8_a_checkpoint_of_a_newer_version_is_left_to_that_version() {
     world.expect_error("no more jobs are claimed");
     world.start_workers().await;
     world.until_error("no more jobs are claimed").await;
-    world.kill_workers().await;
+    world.stop_workers().await;
     let job = world.jobs().await.remove(0);
     assert_eq!((job.state.as_str(), job.attempt), ("queued", 0), "it is as it was");
     world.abandon();
