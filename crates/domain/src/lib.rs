@@ -22,6 +22,7 @@
 //! serde and are tagged; their shape is a promise kept by the golden files of the crate `store`.
 
 pub mod actor;
+pub mod anchor;
 pub mod budget;
 pub mod clock;
 pub mod command;

@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use domain::job::Checkpoint;
-use domain::publication::Effect;
 use domain::record::{Record, StageResult};
 use domain::task::{Trigger, Work};
 use domain::{Publication, Task};
@@ -136,13 +135,7 @@ impl Discretion {
     }
 
     fn publication(&self, mut publication: Publication) -> Publication {
-        match &mut publication.effect {
-            Effect::Comment(comment) => {
-                comment.markdown = self.text(std::mem::take(&mut comment.markdown));
-                comment.closing = comment.closing.take().map(|closing| self.text(closing));
-            }
-            Effect::Withdraw | Effect::Reaction { .. } => {}
-        }
+        publication.effect.rewrite_texts(&|text| self.text(text));
         publication
     }
 }

@@ -235,7 +235,7 @@ impl Publisher {
         let (earlier, now) = (earlier.as_ref(), *now);
         let pause = LOOKS[(doubt.looks as usize).min(LOOKS.len() - 1)];
         let at = now + pause;
-        match connection.write.find(&publication.subject, &publication.slot).await {
+        match connection.write.find(publication).await {
             Look::Found { receipt, authentic } => match (&receipt, earlier) {
                 // An edit: what stands there may still be the text from before.
                 (

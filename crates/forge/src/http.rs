@@ -16,9 +16,10 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use domain::{Clock, Origin};
-use http::header::{CACHE_CONTROL, HeaderMap, LOCATION};
+use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use http::{Method, StatusCode};
 use report::redact::Redactor;
+use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -32,7 +33,7 @@ pub use pace::Pacing;
 
 pub(crate) use deadline::Deadline;
 pub(crate) use pace::Content;
-pub(crate) use page::Listing;
+pub(crate) use page::{Listing, Next, Pages};
 
 /// The whole time that sending one publication may take, from the call until nothing of it can
 /// have an effect any more: what a lease must outlive (E5). A single read has the same limit.
@@ -44,10 +45,19 @@ const ANSWER_CAP: usize = 20 * 1024 * 1024;
 /// A renamed repository costs one redirect, a moved and renamed one two.
 const REDIRECTS: usize = 3;
 
-/// A client of one connection: one origin, one credential, one pace.
-#[derive(Debug)]
+/// A client of one connection: one origin, one pace, and the credential of whoever speaks. Cloning
+/// it is cheap.
+#[derive(Clone, Debug)]
 pub(crate) struct Client {
     http: reqwest::Client,
+    shared: Arc<Shared>,
+    /// The header that carries the credential, marked as sensitive.
+    credential: Option<(HeaderName, HeaderValue)>,
+}
+
+/// What all clients of a connection have in common.
+#[derive(Debug)]
+struct Shared {
     base: Base,
     pace: Pace,
     redactor: Arc<Redactor>,
@@ -70,30 +80,55 @@ pub(crate) struct Answer {
 }
 
 impl Client {
-    /// Makes the client of a connection; `headers` go with every request, the credential among
-    /// them.
+    /// Makes the client of a connection, without a credential; `headers` go with every request.
     pub(crate) fn new(connection: Connection, headers: HeaderMap) -> Result<Self, Misconfigured> {
         let base = Base::new(connection.api.clone())?;
         let http = connection.open(headers)?;
         let pace = Pace::new(connection.pacing, base.host());
-        Ok(Self { http, base, pace, redactor: connection.redactor, clock: connection.clock })
+        let Connection { redactor, clock, .. } = connection;
+        let shared = Arc::new(Shared { base, pace, redactor, clock });
+        Ok(Self { http, shared, credential: None })
+    }
+
+    /// Returns the client of somebody: `scheme` stands before the secret in the header's value.
+    pub(crate) fn speaking_as(
+        &self,
+        header: HeaderName,
+        scheme: &str,
+        secret: &SecretString,
+    ) -> Result<Self, Misconfigured> {
+        let text = format!("{scheme}{}", secret.expose_secret());
+        let mut value = HeaderValue::from_str(&text).map_err(|_| Misconfigured::Token)?;
+        value.set_sensitive(true);
+        self.shared.redactor.add(secret);
+        Ok(Self { credential: Some((header, value)), ..self.clone() })
     }
 
     pub(crate) fn origin(&self) -> Origin {
-        self.base.origin()
+        self.shared.base.origin()
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {
-        &*self.clock
+        &*self.shared.clock
     }
 
     pub(crate) fn redactor(&self) -> &Redactor {
-        &self.redactor
+        &self.shared.redactor
+    }
+
+    /// Returns the deadline of something that begins now.
+    pub(crate) fn now(&self) -> Deadline {
+        Deadline::starting(self.clock())
     }
 
     /// Builds an address below the connection's base out of path segments (T5).
     pub(crate) fn url(&self, segments: &[&str]) -> Result<Url, Error> {
-        self.base.join(segments)
+        self.shared.base.join(segments)
+    }
+
+    /// Returns the connection's base itself.
+    pub(crate) fn base(&self) -> &Url {
+        self.shared.base.url()
     }
 
     /// Reads one object, as it stands now.
@@ -106,6 +141,19 @@ impl Client {
         self.read_raw(what, url, by).await?.parse(what)
     }
 
+    /// Asks a question that is too long for an address. It changes nothing.
+    pub(crate) async fn ask<B: Serialize + Sync>(
+        &self,
+        what: &str,
+        url: Url,
+        body: &B,
+        by: Deadline,
+    ) -> Result<Answer, Error> {
+        let request = self.http.post(url.clone()).json(body);
+        let (status, answer) = self.exchange(what, Nature::Read, url, request, by).await?;
+        self.accept(what, Nature::Read, status, answer)
+    }
+
     /// Sends a request that changes something. `what` names the object for people.
     pub(crate) async fn write<B: Serialize + Sync>(
         &self,
@@ -115,7 +163,7 @@ impl Client {
         content: Content,
         by: Deadline,
     ) -> Result<Answer, Error> {
-        self.pace.turn(content, &*self.clock, by).await?;
+        self.shared.pace.turn(content, self.clock(), by).await?;
         let mut request = self.http.request(method, url.clone());
         if let Some(body) = body {
             request = request.json(body);
@@ -136,7 +184,7 @@ impl Client {
             }
             let target =
                 answer.headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("");
-            url = self.base.resolve(&url, target).map_err(|why| Error::Refused {
+            url = self.shared.base.resolve(&url, target).map_err(|why| Error::Refused {
                 what: what.to_owned(),
                 status: status.as_u16(),
                 why: self.clean(&format!("it redirects, and {why}")),
@@ -155,12 +203,16 @@ impl Client {
         request: reqwest::RequestBuilder,
         by: Deadline,
     ) -> Result<(StatusCode, Answer), Error> {
-        let Some(left) = by.left(&*self.clock) else {
+        let Some(left) = by.left(self.clock()) else {
             return Err(Error::Unreachable { why: format!("no time was left to ask for {what}") });
+        };
+        let request = match &self.credential {
+            Some((name, value)) => request.header(name, value),
+            None => request,
         };
         let response =
             request.timeout(left).send().await.map_err(|error| self.broken(nature, error))?;
-        self.pace.notice(response.headers());
+        self.shared.pace.notice(response.headers());
         let (status, headers) = (response.status(), response.headers().clone());
         let body = match self.collect(what, nature, response).await {
             Ok(body) => body,
@@ -201,7 +253,7 @@ impl Client {
             return Ok(answer);
         }
         let why = self.clean(&answer::explain(&answer.body));
-        Err(answer::refusal(what, nature, status, &answer.headers, why, self.clock.now()))
+        Err(answer::refusal(what, nature, status, &answer.headers, why, self.clock().now()))
     }
 
     /// Names a request that got no answer: whether it can have had its effect decides (E2).
@@ -215,11 +267,16 @@ impl Client {
     }
 
     fn clean(&self, text: &str) -> String {
-        self.redactor.clean(text).into_owned()
+        self.shared.redactor.clean(text).into_owned()
     }
 }
 
 impl Answer {
+    /// Returns the value of a header as text.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
+    }
+
     /// Reads the body as JSON. What cannot be read is told by its place, never by its content.
     pub(crate) fn parse<T: DeserializeOwned>(&self, what: &str) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|error| {

@@ -6,6 +6,7 @@
 //!
 //! **Invariant.** No host's JSON leaves its `wire` or `webhook` module. Nothing here runs git.
 
+pub mod capability;
 pub mod error;
 pub mod gitcode;
 pub mod gitea;
@@ -18,9 +19,10 @@ pub mod ours;
 pub mod port;
 #[cfg(test)]
 mod rig;
-mod slot;
 pub mod webhook;
+mod write;
 
+pub use capability::Capabilities;
 pub use error::{Error, Retry};
 pub use host::Host;
 pub use ours::Ours;

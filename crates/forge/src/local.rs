@@ -11,22 +11,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use domain::anchor::Spot;
 use domain::event::{Comment, Happening, Issue, Place};
-use domain::publication::{Effect, ReactionTarget, Sign};
-use domain::{
-    AccountId, Actor, Clock, Event, Origin, Publication, Receipt, Repo, RepoKey, Slot, Subject,
-    SubjectKind, Time,
+use domain::publication::{
+    Branch, Dispatch, FileWrite, NewChange, ReactionTarget, Settling, Sign, Status,
 };
+use domain::{AccountId, Actor, Clock, Event, Origin, Repo, RepoKey, Subject, SubjectKind, Time};
 use report::marker;
 use report::redact::Redactor;
 use sha2::{Digest, Sha256};
 
+use crate::capability::{Ability, Capabilities, FileComments, Ranges, Sides, Suggestions};
 use crate::error::Error;
 use crate::host::Host;
 use crate::http::Deadline;
 use crate::ours::Ours;
-use crate::port::{Look, Permission, Read, Said, Write};
-use crate::slot::{Comments, Slots};
+use crate::port::{
+    BranchNow, ChangeNow, GitAccess, IssueNow, Look, Permission, Read, Review, Said, Thread,
+    Touched,
+};
+use crate::write::moves::{Home, Moves, Seat};
 use shelf::{Opening, Shelf, Text};
 
 /// The login that we have in every folder.
@@ -136,37 +140,6 @@ impl Local {
             Err(error) => Err(Error::Unreachable { why: error.to_string() }),
         }
     }
-
-    fn slots(&self) -> Slots<'_> {
-        Slots { comments: self, ours: &self.ours, redactor: &self.redactor, clock: &*self.clock }
-    }
-
-    async fn react(
-        &self,
-        subject: &Subject,
-        on: &ReactionTarget,
-        sign: Sign,
-    ) -> Result<Receipt, Error> {
-        let number = issue_number(subject)?;
-        let comment = match on {
-            ReactionTarget::Subject => None,
-            ReactionTarget::Comment { id, .. } => Some(*id),
-        };
-        self.on_disk(move |shelf| match comment {
-            None => {
-                let mut opening = shelf.opening(number)?;
-                opening.text.react(sign, LOGIN);
-                shelf.replace_opening(number, &opening)
-            }
-            Some(id) => {
-                let mut text = shelf.comment(number, id)?;
-                text.react(sign, LOGIN);
-                shelf.replace(number, id, &text)
-            }
-        })
-        .await?;
-        Ok(Receipt::Done)
-    }
 }
 
 #[async_trait]
@@ -188,7 +161,10 @@ impl Read for Local {
 
     async fn comment(&self, subject: &Subject, id: u64, place: &Place) -> Result<Said, Error> {
         match place {
-            Place::Conversation => self.one(subject, id, Deadline::starting(&*self.clock)).await,
+            Place::Conversation => {
+                let number = issue_number(subject)?;
+                Ok(said(id, self.on_disk(move |shelf| shelf.comment(number, id)).await?))
+            }
             Place::Thread { .. } | Place::Review { .. } => {
                 Err(Error::Gone { what: format!("an inline comment on {subject}") })
             }
@@ -207,6 +183,72 @@ impl Read for Local {
         Ok(comments.into_iter().map(|(id, text)| said(id, text)).collect())
     }
 
+    async fn capabilities(&self) -> Result<Capabilities, Error> {
+        let no = |what: &str| Ability::No(format!("a folder of conversations has no {what}"));
+        Ok(Capabilities {
+            version: None,
+            ranges: Ranges::Yes,
+            sides: Sides::Both,
+            files: FileComments::No,
+            suggestions: Suggestions::Shown,
+            replies: no("threads"),
+            resolving: no("threads"),
+            reactions: Ability::Yes,
+            drafts: no("changes"),
+            statuses: no("commits"),
+        })
+    }
+
+    async fn issue(&self, subject: &Subject) -> Result<IssueNow, Error> {
+        let number = issue_number(subject)?;
+        let opening = self.on_disk(move |shelf| shelf.opening(number)).await?;
+        Ok(IssueNow {
+            number,
+            title: opening.title,
+            body: opening.text.body,
+            author: opening.text.author,
+            open: opening.open,
+            labels: Vec::new(),
+            assignees: Vec::new(),
+            created_at: Some(opening.text.created_at),
+            updated_at: Some(opening.text.updated_at),
+            url: None,
+        })
+    }
+
+    async fn change(&self, subject: &Subject) -> Result<ChangeNow, Error> {
+        Err(no_changes(subject))
+    }
+
+    async fn threads(&self, _subject: &Subject) -> Result<Vec<Thread>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn reviews(&self, _subject: &Subject) -> Result<Vec<Review>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn branch(&self, _repo: &Repo, _name: &str) -> Result<Option<BranchNow>, Error> {
+        Ok(None)
+    }
+
+    async fn changes_of_branch(
+        &self,
+        _repo: &Repo,
+        _branch: &str,
+    ) -> Result<Vec<ChangeNow>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// Nothing is ever missed here: events come from whoever acts.
+    async fn touched_since(&self, _repo: &Repo, _since: Time) -> Result<Touched, Error> {
+        Ok(Touched::default())
+    }
+
+    async fn git_access(&self, repo: &Repo) -> Result<GitAccess, Error> {
+        Err(Error::Gone { what: format!("a remote of {}", repo.full_name) })
+    }
+
     /// Everyone is an owner: whoever is here can write into the folder anyway.
     async fn permission(&self, _repo: &Repo, _actor: &Actor) -> Result<Permission, Error> {
         Ok(Permission::Admin)
@@ -214,40 +256,27 @@ impl Read for Local {
 }
 
 #[async_trait]
-impl Write for Local {
-    async fn send(
-        &self,
-        publication: &Publication,
-        earlier: Option<&Receipt>,
-    ) -> Result<Receipt, Error> {
-        let Publication { subject, slot, effect } = publication;
-        let by = Deadline::starting(&*self.clock);
-        match effect {
-            Effect::Comment(body) => self.slots().publish((subject, slot), body, earlier, by).await,
-            Effect::Withdraw => self.slots().withdraw((subject, slot), earlier, by).await,
-            Effect::Reaction { on, sign } => self.react(subject, on, *sign).await,
-        }
+impl Moves for Local {
+    fn ours(&self) -> &Ours {
+        &self.ours
     }
 
-    async fn find(&self, subject: &Subject, slot: &Slot) -> Look {
-        self.slots().find(subject, slot).await
+    fn redactor(&self) -> &Redactor {
+        &self.redactor
     }
 
-    async fn settle_claim(
+    fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    async fn one(
         &self,
         subject: &Subject,
-        slot: &Slot,
-        own: &Receipt,
-    ) -> Result<Receipt, Error> {
-        self.slots().settle(subject, slot, own).await
-    }
-}
-
-#[async_trait]
-impl Comments for Local {
-    async fn one(&self, subject: &Subject, id: u64, _by: Deadline) -> Result<Said, Error> {
-        let number = issue_number(subject)?;
-        Ok(said(id, self.on_disk(move |shelf| shelf.comment(number, id)).await?))
+        home: Home<'_>,
+        id: u64,
+        _by: Deadline,
+    ) -> Result<Said, Error> {
+        self.comment(subject, id, &home.place()).await
     }
 
     async fn create(&self, subject: &Subject, body: &str, _by: Deadline) -> Result<Said, Error> {
@@ -259,7 +288,7 @@ impl Comments for Local {
     async fn edit(
         &self,
         subject: &Subject,
-        id: u64,
+        (_home, id): (Home<'_>, u64),
         body: &str,
         _by: Deadline,
     ) -> Result<Said, Error> {
@@ -272,10 +301,138 @@ impl Comments for Local {
         .await
     }
 
-    async fn delete(&self, subject: &Subject, id: u64, _by: Deadline) -> Result<(), Error> {
+    async fn delete(
+        &self,
+        subject: &Subject,
+        _home: Home<'_>,
+        id: u64,
+        _by: Deadline,
+    ) -> Result<(), Error> {
         let number = issue_number(subject)?;
         self.on_disk(move |shelf| shelf.remove(number, id)).await
     }
+
+    async fn create_inline(
+        &self,
+        subject: &Subject,
+        _seat: Seat<'_>,
+        _body: &str,
+        _by: Deadline,
+    ) -> Result<Said, Error> {
+        Err(no_changes(subject))
+    }
+
+    async fn create_review(
+        &self,
+        subject: &Subject,
+        _comments: &[(Spot, String)],
+        _by: Deadline,
+    ) -> Result<Vec<Said>, Error> {
+        Err(no_changes(subject))
+    }
+
+    async fn reply(
+        &self,
+        subject: &Subject,
+        _thread: &str,
+        _body: &str,
+        _by: Deadline,
+    ) -> Result<Said, Error> {
+        Err(no_changes(subject))
+    }
+
+    async fn settle_thread(
+        &self,
+        subject: &Subject,
+        _thread: &str,
+        _settling: Settling,
+        _by: Deadline,
+    ) -> Result<(), Error> {
+        Err(no_changes(subject))
+    }
+
+    async fn react(
+        &self,
+        subject: &Subject,
+        on: &ReactionTarget,
+        sign: Sign,
+        _by: Deadline,
+    ) -> Result<(), Error> {
+        let number = issue_number(subject)?;
+        let comment = match on {
+            ReactionTarget::Subject => None,
+            ReactionTarget::Comment { id, .. } => Some(*id),
+        };
+        self.on_disk(move |shelf| match comment {
+            None => {
+                let mut opening = shelf.opening(number)?;
+                opening.text.react(sign, LOGIN);
+                shelf.replace_opening(number, &opening)
+            }
+            Some(id) => {
+                let mut text = shelf.comment(number, id)?;
+                text.react(sign, LOGIN);
+                shelf.replace(number, id, &text)
+            }
+        })
+        .await
+    }
+
+    async fn open_change(
+        &self,
+        _repo: &Repo,
+        change: &NewChange,
+        _body: &str,
+        _by: Deadline,
+    ) -> Result<ChangeNow, Error> {
+        Err(Error::Gone { what: format!("a change from {}", change.head_branch) })
+    }
+
+    async fn describe(&self, subject: &Subject, _body: &str, _by: Deadline) -> Result<(), Error> {
+        Err(no_changes(subject))
+    }
+
+    async fn make_ready(&self, subject: &Subject, _by: Deadline) -> Result<(), Error> {
+        Err(no_changes(subject))
+    }
+
+    async fn set_status(&self, _repo: &Repo, status: &Status, _by: Deadline) -> Result<(), Error> {
+        Err(Error::Gone { what: format!("a status of {}", status.commit) })
+    }
+
+    async fn create_branch(
+        &self,
+        _repo: &Repo,
+        branch: &Branch,
+        _by: Deadline,
+    ) -> Result<(), Error> {
+        Err(Error::Gone { what: format!("the branch {}", branch.name) })
+    }
+
+    async fn write_file(&self, _repo: &Repo, file: &FileWrite, _by: Deadline) -> Result<(), Error> {
+        Err(Error::Gone { what: format!("the branch {}", file.branch) })
+    }
+
+    async fn file_stands(&self, _repo: &Repo, _file: &FileWrite) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    async fn dispatch(
+        &self,
+        repo: &Repo,
+        _dispatch: &Dispatch,
+        _by: Deadline,
+    ) -> Result<(), Error> {
+        Err(Error::Gone { what: format!("an engine of {}", repo.full_name) })
+    }
+
+    async fn find_dispatch(&self, _repo: &Repo, _dispatch: &Dispatch) -> Look {
+        Look::Absent
+    }
+}
+
+fn no_changes(subject: &Subject) -> Error {
+    Error::Gone { what: format!("a change at {subject}") }
 }
 
 fn ourselves() -> Actor {
@@ -305,6 +462,7 @@ fn issue_number(subject: &Subject) -> Result<u64, Error> {
 fn said(id: u64, text: Text) -> Said {
     Said {
         id,
+        place: Place::Conversation,
         author: text.author,
         body: text.body,
         created_at: Some(text.created_at),

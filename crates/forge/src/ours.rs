@@ -131,6 +131,7 @@ mod tests {
         let author = Actor { id: author.map(AccountId), login: "bot".to_owned(), bot: false };
         Said {
             id: 1,
+            place: domain::event::Place::Conversation,
             author,
             body: body.to_owned(),
             created_at: None,

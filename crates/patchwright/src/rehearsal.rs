@@ -5,11 +5,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::publication::{Effect, ReactionTarget, Sign};
+use domain::publication::{
+    Effect, Inline, ReactionTarget, Reply, Settling, Sign, Status, Suggestion,
+};
 use domain::{Publication, Receipt, Slot, Subject};
+use forge::port::Together;
 use forge::{Error, Look, Write};
+use report::suggestion::Offer;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Whether publications leave the program.
@@ -79,19 +84,46 @@ impl Write for Rehearsed {
         earlier: Option<&Receipt>,
     ) -> Result<Receipt, Error> {
         self.tell(words(publication, earlier));
+        let new_id = || self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(match (&publication.effect, earlier) {
-            (Effect::Comment(_), Some(Receipt::Comment { id, revision, .. })) => {
-                Receipt::Comment { id: *id, revision: revision + 1, url: None }
+            (
+                Effect::Comment(_) | Effect::Inline(_) | Effect::Reply(_),
+                Some(Receipt::Comment { id, revision, .. }),
+            ) => Receipt::comment(*id, revision + 1),
+            (Effect::Comment(_) | Effect::Inline(_) | Effect::Reply(_), _) => {
+                Receipt::comment(new_id(), 1)
             }
-            (Effect::Comment(_), _) => {
-                let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-                Receipt::Comment { id, revision: 1, url: None }
-            }
-            (Effect::Withdraw | Effect::Reaction { .. }, _) => Receipt::Done,
+            (Effect::Change(_), _) => Receipt::Change { number: new_id(), url: None, head: None },
+            (Effect::Branch(branch), _) => Receipt::Commit { id: branch.at.clone() },
+            (Effect::Push(push), _) => Receipt::Commit { id: push.commit.clone() },
+            (
+                Effect::Withdraw
+                | Effect::Reaction { .. }
+                | Effect::Settle { .. }
+                | Effect::Describe { .. }
+                | Effect::Ready
+                | Effect::Status(_)
+                | Effect::File(_)
+                | Effect::Dispatch(_),
+                _,
+            ) => Receipt::Done,
         })
     }
 
-    async fn find(&self, _subject: &Subject, _slot: &Slot) -> Look {
+    /// One by one, so that each is told.
+    fn together(&self) -> Together {
+        Together { most: 1, each: Duration::ZERO }
+    }
+
+    async fn send_together(&self, publications: &[Publication]) -> Result<Vec<Receipt>, Error> {
+        let mut receipts = Vec::with_capacity(publications.len());
+        for publication in publications {
+            receipts.push(self.send(publication, None).await?);
+        }
+        Ok(receipts)
+    }
+
+    async fn find(&self, _publication: &Publication) -> Look {
         Look::Absent
     }
 
@@ -109,14 +141,58 @@ fn words(publication: &Publication, earlier: Option<&Receipt>) -> String {
     let Publication { subject, slot, effect } = publication;
     match effect {
         Effect::Comment(comment) => {
-            let verb = if matches!(earlier, Some(Receipt::Comment { .. })) {
-                "edit the comment"
-            } else {
-                "comment"
+            let text = indented(&comment.markdown);
+            format!("would {} on {subject} ({slot}):\n{text}", comment_or_edit(earlier))
+        }
+        Effect::Inline(Inline { body, at, suggestion, .. }) => {
+            let (first, last) = at.span();
+            let place = report::suggestion::place(&at.path, Some(first), last);
+            let offer = suggestion.as_ref().map_or_else(String::new, |offered| {
+                let Suggestion { before, after } = offered;
+                indented(&report::suggestion::suggestion(before, after, Offer::Shown))
+            });
+            let text = indented(&body.markdown);
+            format!(
+                "would {} on {subject} at {place} ({slot}):\n{text}{offer}",
+                comment_or_edit(earlier)
+            )
+        }
+        Effect::Reply(Reply { body, thread }) => {
+            let text = indented(&body.markdown);
+            format!("would reply in thread {thread} of {subject} ({slot}):\n{text}")
+        }
+        Effect::Settle { thread, settling } => {
+            let verb = match settling {
+                Settling::Resolve => "resolve",
+                Settling::Unresolve => "reopen",
             };
-            let text: String =
-                comment.markdown.lines().map(|line| format!("  | {line}\n")).collect();
-            format!("would {verb} on {subject} ({slot}):\n{text}")
+            format!("would {verb} thread {thread} of {subject}\n")
+        }
+        Effect::Change(change) => {
+            let text = indented(&change.body.markdown);
+            let (head, base) = (&change.head_branch, &change.base_branch);
+            format!("would open a draft from {head} to {base}, \"{}\":\n{text}", change.title)
+        }
+        Effect::Describe { markdown } => {
+            format!("would write into the description of {subject}:\n{}", indented(markdown))
+        }
+        Effect::Ready => format!("would make {subject} ready for review\n"),
+        Effect::Status(status) => {
+            let Status { commit, context, title, .. } = status;
+            format!("would set the status {context} of {commit}: {title}\n")
+        }
+        Effect::Branch(branch) => {
+            format!("would create the branch {} at {}\n", branch.name, branch.at)
+        }
+        Effect::File(file) => {
+            format!("would write {} on {}:\n{}", file.path, file.branch, indented(&file.content))
+        }
+        Effect::Push(push) => {
+            format!("would push {} to {}\n", push.commit, push.target.branch())
+        }
+        Effect::Dispatch(dispatch) => {
+            let workflow = dispatch.workflow.as_deref().unwrap_or("a pipeline");
+            format!("would start {workflow} on {}\n", dispatch.on_branch)
         }
         Effect::Withdraw => format!("would remove the comment on {subject} ({slot})\n"),
         Effect::Reaction { on, sign } => {
@@ -132,6 +208,17 @@ fn words(publication: &Publication, earlier: Option<&Receipt>) -> String {
             format!("would react with {sign} to {target}\n")
         }
     }
+}
+
+fn comment_or_edit(earlier: Option<&Receipt>) -> &'static str {
+    match earlier {
+        Some(Receipt::Comment { .. }) => "edit the comment",
+        _ => "comment",
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  | {line}\n")).collect()
 }
 
 #[cfg(test)]
@@ -172,10 +259,10 @@ mod tests {
         assert_eq!(port.send(&reaction, None).await.unwrap(), Receipt::Done);
         let first =
             port.send(&publication(Slot::status(), comment("one\ntwo")), None).await.unwrap();
-        assert_eq!(first, Receipt::Comment { id: 1, revision: 1, url: None });
+        assert_eq!(first, Receipt::comment(1, 1));
         let again =
             port.send(&publication(Slot::status(), comment("three")), Some(&first)).await.unwrap();
-        assert_eq!(again, Receipt::Comment { id: 1, revision: 2, url: None });
+        assert_eq!(again, Receipt::comment(1, 2));
 
         let words: String = std::iter::from_fn(|| told.already()).collect();
         expect_test::expect![[r#"

@@ -352,7 +352,12 @@ fn told(db: &mut dyn Db, due: &Due, outcome: &str, now: Time) -> Result<(), Erro
 
 fn sent_words(receipt: &Receipt) -> String {
     match receipt {
-        Receipt::Comment { id, .. } => format!("sent as comment {id}"),
+        Receipt::Comment { id, moved: None, .. } => format!("sent as comment {id}"),
+        Receipt::Comment { id, moved: Some(why), .. } => {
+            format!("sent as comment {id}, not where it was to stand: {why}")
+        }
+        Receipt::Change { number, .. } => format!("opened as change {number}"),
+        Receipt::Commit { id } => format!("stands at {id}"),
         Receipt::Done => "sent".to_owned(),
         Receipt::Refused { why } => format!("refused: {why}"),
         Receipt::Yielded { why } => format!("yielded: {why}"),

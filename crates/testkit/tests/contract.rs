@@ -151,10 +151,10 @@ async fn a_lost_answer_is_found_once_the_lag_is_over() {
     scene.forge.faults().lose_answers(Often::Next(1));
     let lost = scene.github.send(&scene.comment("Hello."), None).await.unwrap_err();
     assert!(lost.is_of_unknown_fate(), "{lost:?}");
-    let slot = Slot::reply("c1");
-    assert_eq!(scene.github.find(&scene.issue, &slot).await, Look::Absent);
+    let hello = scene.comment("Hello.");
+    assert_eq!(scene.github.find(&hello).await, Look::Absent);
     scene.clock.advance(Duration::from_secs(5));
-    let look = scene.github.find(&scene.issue, &slot).await;
+    let look = scene.github.find(&hello).await;
     assert!(matches!(look, Look::Found { authentic: true, .. }), "{look:?}");
     assert_eq!(scene.forge.violations(), []);
 }

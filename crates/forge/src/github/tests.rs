@@ -3,13 +3,15 @@
 
 use std::sync::Mutex;
 
-use domain::publication::CommentBody;
-use domain::{AccountId, Origin, Time};
+use domain::event::Place;
+use domain::publication::{CommentBody, Effect, ReactionTarget, Sign};
+use domain::{AccountId, Actor, Origin, Publication, Receipt, Slot, Time};
 use report::redact::Redactor;
 use secrecy::SecretString;
 use serde_json::json;
 
 use super::*;
+use crate::port::{Permission, Write};
 use crate::rig::{LeapingClock, Reply, Seen, Server, TOKEN, connection};
 
 struct Rig {
@@ -174,8 +176,8 @@ async fn reactions_go_to_what_triggered_us() {
         assert_eq!(rig.send(Effect::Reaction { on, sign }).await.unwrap(), Receipt::Done);
     }
     let on = ReactionTarget::Comment { id: 7, place: Place::Review { review: Some(7) } };
-    let refused = rig.send(Effect::Reaction { on, sign: Sign::Eyes }).await.unwrap();
-    assert!(matches!(refused, Receipt::Refused { .. }));
+    let refused = rig.send(Effect::Reaction { on, sign: Sign::Eyes }).await;
+    assert!(matches!(refused, Err(Error::Refused { .. })));
     let sent: Vec<_> =
         rig.server.seen().iter().map(|seen| format!("{} {}", seen.path, seen.body)).collect();
     assert_eq!(

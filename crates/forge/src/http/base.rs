@@ -31,6 +31,10 @@ impl Base {
         Origin::new(&self.0.origin().ascii_serialization())
     }
 
+    pub(super) fn url(&self) -> &Url {
+        &self.0
+    }
+
     pub(super) fn host(&self) -> &str {
         self.0.host_str().unwrap_or("")
     }

@@ -7,16 +7,13 @@ use http::header::{HeaderMap, LINK};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::{Client, Deadline};
+use super::{Answer, Client};
 use crate::error::Error;
 
 /// The most pages that a list may have.
 const PAGES: usize = 300;
 /// The most bytes that all pages of a list may have together.
 const LISTING_CAP: usize = 128 * 1024 * 1024;
-/// What every host takes as the largest page.
-const PER_PAGE: &str = "100";
-
 /// A whole list.
 #[derive(Debug)]
 pub(crate) struct Listing<T> {
@@ -25,32 +22,83 @@ pub(crate) struct Listing<T> {
     pub(crate) pages: usize,
 }
 
+/// How a host divides lists into pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pages {
+    /// The parameter that asks for so many items on a page, and the most that the host gives.
+    pub(crate) size: (&'static str, usize),
+    pub(crate) next: Next,
+}
+
+/// How the next page is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// By `Link: …; rel="next"`.
+    Link,
+    /// By counting: a page that is not full is the last one, and so is the first page again.
+    Number,
+}
+
 impl Client {
-    /// Reads a list by following `Link: …; rel="next"`. `id` tells items apart: one that comes
-    /// twice means that the pages repeat or moved.
+    /// Reads a whole list. `id` tells items apart: one that comes twice means that the pages
+    /// repeat or moved.
     pub(crate) async fn read_all<T: DeserializeOwned>(
         &self,
         what: &str,
+        url: Url,
+        pages: Pages,
+        id: impl Fn(&T) -> String,
+    ) -> Result<Listing<T>, Error> {
+        self.read_until(what, url, pages, id, |_| false).await
+    }
+
+    /// Reads a list up to the page on which `enough` first holds for an item.
+    pub(crate) async fn read_until<T: DeserializeOwned>(
+        &self,
+        what: &str,
         mut url: Url,
-        id: impl Fn(&T) -> u64,
+        pages: Pages,
+        id: impl Fn(&T) -> String,
+        enough: impl Fn(&T) -> bool,
     ) -> Result<Listing<T>, Error> {
         let garbled = |why: String| Error::Garbled { what: what.to_owned(), why };
-        url.query_pairs_mut().append_pair("per_page", PER_PAGE);
+        let (size_name, size) = pages.size;
+        url.query_pairs_mut().append_pair(size_name, &size.to_string());
+        let first = url.clone();
         let mut listing = Listing { items: Vec::new(), pages: 0 };
         let mut seen = HashSet::new();
         let mut bytes = 0;
         loop {
-            let answer = self.read_raw(what, url, Deadline::starting(self.clock())).await?;
+            let answer = self.read_raw(what, url, self.now()).await?;
             bytes += answer.body.len();
             let page: Vec<T> = answer.parse(what)?;
+            let (count, known) = (page.len(), seen.len());
+            let over = page.iter().any(&enough);
+            let repeated = page.iter().filter(|item| seen.contains(&id(item))).count();
+            if pages.next == Next::Number && listing.pages > 0 && count > 0 && repeated == count {
+                // Some hosts answer with the first page again past the end.
+                return Ok(listing);
+            }
             listing.pages += 1;
             for item in page {
-                if !seen.insert(id(&item)) {
-                    return Err(garbled(format!("page {} repeats an earlier one", listing.pages)));
-                }
+                seen.insert(id(&item));
                 listing.items.push(item);
             }
-            let Some(next) = next_page(&answer.headers) else { return Ok(listing) };
+            if seen.len() != known + count {
+                return Err(garbled(format!("page {} repeats an earlier one", listing.pages)));
+            }
+            let next = match pages.next {
+                _ if over => None,
+                Next::Link => next_page(&answer.headers),
+                Next::Number if count < size || is_last(&answer, listing.pages) => None,
+                Next::Number => {
+                    let mut next = first.clone();
+                    let page = (listing.pages + 1).to_string();
+                    next.query_pairs_mut().append_pair("page", &page);
+                    Some(next.to_string())
+                }
+            };
+            let Some(next) = next else { return Ok(listing) };
             if listing.pages == PAGES || bytes > LISTING_CAP {
                 let mib = bytes / (1024 * 1024);
                 return Err(garbled(format!(
@@ -58,12 +106,18 @@ impl Client {
                     listing.pages
                 )));
             }
-            url = self
-                .base
-                .resolve(&answer.url, &next)
-                .map_err(|why| garbled(self.clean(&format!("it names a next page, and {why}"))))?;
+            url =
+                self.shared.base.resolve(&answer.url, &next).map_err(|why| {
+                    garbled(self.clean(&format!("it names a next page, and {why}")))
+                })?;
         }
     }
+}
+
+/// Whether the host's own count of pages says that this was the last one.
+fn is_last(answer: &Answer, pages: usize) -> bool {
+    let total = answer.header("total_page").and_then(|total| total.parse::<usize>().ok());
+    total.is_some_and(|total| pages >= total)
 }
 
 /// Finds the address of the next page in the `Link` headers.

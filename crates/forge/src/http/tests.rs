@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 use super::*;
 use crate::rig::{LeapingClock, Reply, Seen, Server, TOKEN, connection};
 
+const PAGES: Pages = Pages { size: ("per_page", 100), next: Next::Link };
+
 fn client(server: &Server, clock: Arc<LeapingClock>) -> Client {
-    let mut token = http::HeaderValue::from_str(TOKEN).unwrap();
+    let mut token = HeaderValue::from_str(TOKEN).unwrap();
     token.set_sensitive(true);
     let headers = HeaderMap::from_iter([(http::header::AUTHORIZATION, token)]);
     Client::new(connection(&server.url, clock), headers).unwrap()
@@ -26,7 +28,7 @@ async fn write(client: &Client, content: Content) -> Result<(), Error> {
 
 async fn list(client: &Client) -> Result<Vec<u64>, Error> {
     let url = client.url(&["list"])?;
-    Ok(client.read_all("a list", url, |id: &u64| *id).await?.items)
+    Ok(client.read_all("a list", url, PAGES, |id: &u64| id.to_string()).await?.items)
 }
 
 /// A list in pages of two: `?page=N` below `last` names the next one.

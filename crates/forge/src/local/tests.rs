@@ -1,9 +1,11 @@
 //! What a person sees of the folder. Slots have their own stories in `slot`.
 
-use domain::publication::CommentBody;
+use domain::publication::{CommentBody, Effect};
+use domain::{Publication, Receipt, Slot};
 use expect_test::expect;
 
 use super::*;
+use crate::port::Write;
 use crate::rig::LeapingClock;
 
 struct Rig {
@@ -121,7 +123,7 @@ async fn what_is_not_there_is_gone() {
     assert!(matches!(local.repository("else/where").await, Err(Error::Gone { .. })));
     let change = Subject::change(local.repo().clone(), 1);
     assert!(matches!(local.conversation(&change).await, Err(Error::Gone { .. })));
-    let look = local.find(&Subject::issue(local.repo().clone(), 1), &Slot::status()).await;
+    let look = local.find(&answer(&Subject::issue(local.repo().clone(), 1), "a")).await;
     assert!(matches!(look, Look::Unknown { .. }));
 }
 

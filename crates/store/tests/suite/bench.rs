@@ -186,7 +186,7 @@ impl Bench {
                 while let Some(due) = self.store.next_row(&sending, queue).await.unwrap() {
                     self.store.begin_row(&sending, due.seq).await.unwrap();
                     sent.push(text_of(&due.publication));
-                    let receipt = Receipt::Comment { id: 7, revision: 1, url: None };
+                    let receipt = Receipt::comment(7, 1);
                     self.store.settle_row(&sending, &due, Try::Sent(receipt)).await.unwrap();
                 }
             }

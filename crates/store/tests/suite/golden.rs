@@ -1,10 +1,14 @@
 //! The shape of what is stored is a promise (J8): one golden file per kind of value, with every
 //! variant in it. A file that changes means that stored values of the last release can not be read.
 
+use domain::anchor::{Line, LineKind, Spot};
 use domain::command::{ReviewScope, Which};
 use domain::event::Place;
 use domain::job::Checkpoint;
-use domain::publication::{Claim, CommentBody, Effect, ReactionTarget, Sign};
+use domain::publication::{
+    Annotation, AnnotationLevel, Branch, Claim, CommentBody, Dispatch, Effect, FileWrite, Inline,
+    NewChange, Push, ReactionTarget, Reply, Settling, Sign, Status, Suggestion, Target, Verdict,
+};
 use domain::record::{Record, StageResult};
 use domain::task::{Trigger, Work};
 use domain::{AccountId, Actor, Publication, Receipt, RepoKey, Slot, Subject, Task, Time};
@@ -98,6 +102,45 @@ fn j8_tasks_are_stored_as_the_golden_file_says() {
     check(tasks.collect(), expect_file!["../golden/task.jsonl"]);
 }
 
+fn spot(start: Option<Line>) -> Spot {
+    Spot {
+        path: "src/a.rs".to_owned(),
+        old_path: start.map(|_| "src/b.rs".to_owned()),
+        start,
+        line: Line { kind: LineKind::Added, old: 4, new: 7 },
+        commit: "0a1b2c".to_owned(),
+    }
+}
+
+fn status(verdict: Verdict, level: AnnotationLevel) -> Status {
+    Status {
+        commit: "0a1b2c".to_owned(),
+        context: "patchwright".to_owned(),
+        verdict,
+        title: "2 findings".to_owned(),
+        summary: "more".to_owned(),
+        url: Some("https://forge.example/8".to_owned()),
+        annotations: vec![Annotation {
+            path: "src/a.rs".to_owned(),
+            start: 3,
+            end: 4,
+            level,
+            title: "a".to_owned(),
+            message: "b".to_owned(),
+        }],
+    }
+}
+
+fn push(target: Target) -> Push {
+    Push {
+        target,
+        commit: "0a1b2c".to_owned(),
+        bundle: "fix.bundle".to_owned(),
+        requester: Actor::named("alice"),
+        paths: vec!["src/**".to_owned()],
+    }
+}
+
 #[test]
 fn j8_publications_are_stored_as_the_golden_file_says() {
     let body = |claim, closing: Option<&str>| CommentBody {
@@ -117,6 +160,60 @@ fn j8_publications_are_stored_as_the_golden_file_says() {
             sign: Sign::ThumbsUp,
         },
         Effect::Reaction { on: ReactionTarget::Subject, sign: Sign::Confused },
+        Effect::Inline(Inline {
+            body: body(None, None),
+            at: spot(None),
+            suggestion: None,
+            batch: None,
+        }),
+        Effect::Inline(Inline {
+            body: body(None, None),
+            at: spot(Some(Line { kind: LineKind::Unchanged, old: 3, new: 4 })),
+            suggestion: Some(Suggestion { before: "a".to_owned(), after: "b".to_owned() }),
+            batch: Some("1".to_owned()),
+        }),
+        Effect::Reply(Reply { body: body(None, None), thread: "0a1b".to_owned() }),
+        Effect::Settle { thread: "0a1b".to_owned(), settling: Settling::Resolve },
+        Effect::Settle { thread: "0a1b".to_owned(), settling: Settling::Unresolve },
+        Effect::Change(NewChange {
+            title: "A title".to_owned(),
+            body: body(None, None),
+            head_branch: "fix/1".to_owned(),
+            base_branch: "main".to_owned(),
+        }),
+        Effect::Describe { markdown: "notes".to_owned() },
+        Effect::Ready,
+        Effect::Status(status(Verdict::Pending, AnnotationLevel::Notice)),
+        Effect::Status(status(Verdict::Success, AnnotationLevel::Warning)),
+        Effect::Status(status(Verdict::Neutral, AnnotationLevel::Failure)),
+        Effect::Status(Status {
+            annotations: Vec::new(),
+            url: None,
+            ..status(Verdict::Failure, AnnotationLevel::Notice)
+        }),
+        Effect::Branch(Branch { name: "fix/1".to_owned(), at: "0a1b2c".to_owned() }),
+        Effect::File(FileWrite {
+            branch: "fix/1".to_owned(),
+            path: "a.txt".to_owned(),
+            content: "text".to_owned(),
+            message: "docs: a text".to_owned(),
+            replaces: Some("5e6f".to_owned()),
+        }),
+        Effect::Push(push(Target::HeadOfChange {
+            source: repo(2),
+            branch: "topic".to_owned(),
+            expected: "0a1b2c".to_owned(),
+        })),
+        Effect::Push(push(Target::NewBranch {
+            branch: "fix/1".to_owned(),
+            base: "0a1b2c".to_owned(),
+        })),
+        Effect::Dispatch(Dispatch {
+            workflow: Some("agent.yml".to_owned()),
+            on_branch: "main".to_owned(),
+            variables: vec![("JOB_ID".to_owned(), "7".to_owned())],
+            identity: "JOB_ID".to_owned(),
+        }),
     ];
     let publications = effects.into_iter().map(|effect| Publication {
         subject: Subject::issue(repo(1), 1),
@@ -129,7 +226,26 @@ fn j8_publications_are_stored_as_the_golden_file_says() {
 #[test]
 fn j8_receipts_checkpoints_and_records_are_stored_as_the_golden_files_say() {
     let receipts = vec![
-        Receipt::Comment { id: 5, revision: 2, url: Some("https://forge.example/c/5".to_owned()) },
+        Receipt::Comment {
+            id: 5,
+            revision: 2,
+            url: Some("https://forge.example/c/5".to_owned()),
+            thread: None,
+            moved: None,
+        },
+        Receipt::Comment {
+            id: 6,
+            revision: 1,
+            url: None,
+            thread: Some("0a1b".to_owned()),
+            moved: Some("the forge takes no comment on these lines".to_owned()),
+        },
+        Receipt::Change {
+            number: 8,
+            url: Some("https://forge.example/8".to_owned()),
+            head: Some("0a1b2c".to_owned()),
+        },
+        Receipt::Commit { id: "0a1b2c".to_owned() },
         Receipt::Done,
         Receipt::Refused { why: "422".to_owned() },
         Receipt::Yielded { why: "another deployment speaks".to_owned() },

@@ -51,7 +51,7 @@ async fn e2_a_row_is_trying_before_its_request_leaves_and_stays_in_doubt_until_i
     bench.advance(Duration::from_secs(1));
     let due = bench.due(&sending).await.unwrap();
     assert_eq!(due.doubt.map(|doubt| (doubt.since, doubt.looks)), Some((began, 1)));
-    let found = Receipt::Comment { id: 5, revision: 1, url: None };
+    let found = Receipt::comment(5, 1);
     bench.store.settle_row(&sending, &due, Try::Sent(found)).await.unwrap();
     bench.store.release_lane(&sending).await.unwrap();
     assert!(bench.lane().await.is_none());
@@ -93,7 +93,7 @@ async fn e6_the_receipt_of_a_slot_comes_back_with_the_next_row_of_it(bench: Benc
     let sending = bench.lane().await.unwrap();
     let due = bench.due(&sending).await.unwrap();
     assert_eq!(text_of(&due.publication), "two");
-    assert_eq!(due.earlier, Some(Receipt::Comment { id: 7, revision: 1, url: None }));
+    assert_eq!(due.earlier, Some(Receipt::comment(7, 1)));
 }
 
 async fn a_row_that_was_withdrawn_meanwhile_does_not_leave(bench: Bench) {

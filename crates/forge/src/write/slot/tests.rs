@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use domain::publication::{Claim, Effect};
-use domain::{AccountId, Origin, Publication, Repo, RepoKey};
+use domain::{AccountId, Clock, Origin, Publication, Repo, RepoKey};
 use report::marker::MarkerKey;
+use report::redact::Redactor;
 
 use super::*;
 use crate::github::GitHub;
 use crate::local::{self, Local};
+use crate::ours::Ours;
 use crate::port::Write;
 use crate::rig::{Desk, LeapingClock, NOW, OUR_ID, Server, THEIR_ID, connection};
 
-trait Port: Comments + Write {}
-impl<T: Comments + Write> Port for T {}
+trait Port: Moves + Write {}
+impl<T: Moves + Write> Port for T {}
 
 /// One place to tell stories at, with one deployment of ours.
 struct Stage {
@@ -143,7 +145,18 @@ impl Stage {
     }
 
     async fn find(&self) -> Look {
-        self.port.find(&self.subject, &slot()).await
+        self.look_in(&self.subject, slot()).await
+    }
+
+    async fn look_in(&self, subject: &Subject, slot: Slot) -> Look {
+        let body = CommentBody {
+            kind: "answer".to_owned(),
+            markdown: String::new(),
+            claim: None,
+            closing: None,
+        };
+        let effect = Effect::Comment(body);
+        self.port.find(&Publication { subject: subject.clone(), slot, effect }).await
     }
 
     /// The conversation without its markers.
@@ -153,7 +166,7 @@ impl Stage {
     }
 
     async fn body_of(&self, id: u64) -> String {
-        self.port.one(&self.subject, id, self.by()).await.unwrap().body
+        self.port.one(&self.subject, Home::Conversation, id, self.by()).await.unwrap().body
     }
 
     fn by(&self) -> Deadline {
@@ -208,7 +221,7 @@ async fn e1_a_copied_marker_of_a_stranger_is_not_ours() {
         assert_eq!(withdrawn, Receipt::Done);
         let theirs = stage.says(&copy).await;
         assert_eq!(stage.find().await, Look::Absent, "{}", stage.name);
-        let earlier = Receipt::Comment { id: theirs, revision: 9, url: None };
+        let earlier = Receipt::comment(theirs, 9);
         assert_yielded(&stage.send("mine", Some(&earlier)).await, "not by one of our accounts");
         assert_eq!(stage.body_of(theirs).await, copy, "a person's comment is never edited");
     }
@@ -242,7 +255,7 @@ async fn e1_without_a_key_a_run_edits_its_own_comment_and_believes_no_other() {
         assert_eq!(id_of(&second).1, 2, "{}", stage.name);
         let old = Marker { slot: Slot::status(), ..marker(1) };
         stage.other_deployment(None, &old, "of an earlier run").await;
-        let look = stage.port.find(&stage.subject, &Slot::status()).await;
+        let look = stage.look_in(&stage.subject, Slot::status()).await;
         assert!(matches!(look, Look::Found { authentic: false, .. }), "{look:?}");
     }
 }
@@ -278,7 +291,7 @@ async fn e2_a_send_whose_answer_was_lost_is_found() {
 async fn e2_a_look_that_fails_is_neither_found_nor_absent() {
     let stage = Stage::github(Ours::new("server", key())).await;
     let elsewhere = Subject { number: 4, ..stage.subject.clone() };
-    assert!(matches!(stage.port.find(&elsewhere, &slot()).await, Look::Unknown { .. }));
+    assert!(matches!(stage.look_in(&elsewhere, slot()).await, Look::Unknown { .. }));
 }
 
 #[tokio::test]
@@ -314,7 +327,11 @@ async fn t9_a_remembered_comment_is_read_and_checked_before_it_is_edited() {
     for stage in Stage::with_key().await {
         let own = stage.send("ours", None).await;
         let (id, _) = id_of(&own);
-        stage.port.edit(&stage.subject, id, "somebody replaced it all", stage.by()).await.unwrap();
+        stage
+            .port
+            .edit(&stage.subject, (Home::Conversation, id), "somebody replaced it all", stage.by())
+            .await
+            .unwrap();
         assert_yielded(&stage.send("again", Some(&own)).await, "no longer carries our marker");
         let withdrawn =
             stage.port.send(&stage.publication(Effect::Withdraw), Some(&own)).await.unwrap();
@@ -335,7 +352,7 @@ async fn t9_a_remembered_comment_of_another_slot_is_left_alone() {
         let id = stage
             .other_deployment(key(), &Marker { slot: Slot::status(), ..marker(1) }, "status")
             .await;
-        let earlier = Receipt::Comment { id, revision: 5, url: None };
+        let earlier = Receipt::comment(id, 5);
         assert_yielded(&stage.send("mine", Some(&earlier)).await, "this slot");
         assert_eq!(stage.texts().await, ["status"], "{}", stage.name);
     }
@@ -345,7 +362,11 @@ async fn t9_a_remembered_comment_of_another_slot_is_left_alone() {
 async fn a_comment_that_was_removed_is_created_anew_with_a_higher_revision() {
     for stage in Stage::with_key().await {
         let first = stage.send("one", None).await;
-        stage.port.delete(&stage.subject, id_of(&first).0, stage.by()).await.unwrap();
+        stage
+            .port
+            .delete(&stage.subject, Home::Conversation, id_of(&first).0, stage.by())
+            .await
+            .unwrap();
         let second = stage.send("two", Some(&first)).await;
         assert!(id_of(&second).0 > id_of(&first).0, "{}: no id is used twice", stage.name);
         assert_eq!(id_of(&second).1, 2);
