@@ -2,7 +2,10 @@
 //!
 //! A row goes through three steps: it is marked `trying`, its request leaves, and what became of it
 //! is written down. A process may die after any of them. Whoever finds a row `trying` does not know
-//! whether its request had an effect, and looks before it repeats it (E2).
+//! whether its request had an effect, and looks before it repeats it (E2). Rows of a batch take the
+//! first two steps together and the third apart ([`together`]).
+
+mod together;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +24,7 @@ use crate::connection::{Connection, Connections};
 use crate::engine::Tempo;
 use crate::heartbeat::Running;
 use crate::worker::sleep_until;
+use together::Travelled;
 
 /// A request leaves only if the lease outlives its whole deadline by this much (E5).
 const MARGIN: Duration = Duration::from_secs(3);
@@ -148,6 +152,13 @@ impl Publisher {
     ) -> Result<(), Error> {
         while !stop.is_cancelled() {
             let Some(due) = self.store.next_row(sending, queue).await? else { return Ok(()) };
+            if due.may_travel() {
+                match self.send_together(sending, &due).await? {
+                    Travelled::Alone => {}
+                    Travelled::Together => continue,
+                    Travelled::NotNow => return Ok(()),
+                }
+            }
             // Its job was stopped meanwhile: the next row may be what closes it.
             let Some(outcome) = self.send_row(sending, &due).await? else { continue };
             let goes_on = matches!(outcome, Try::Sent(_) | Try::GivenUp(_));

@@ -128,6 +128,7 @@ fn status(verdict: Verdict, level: AnnotationLevel) -> Status {
             title: "a".to_owned(),
             message: "b".to_owned(),
         }],
+        closing: (verdict == Verdict::Pending).then(|| "stopped".to_owned()),
     }
 }
 
