@@ -68,8 +68,9 @@ impl<'a> Page<'a> {
 
     /// Whether the lines from `start` on read like the quoted ones.
     pub(super) fn reads(&self, start: u64, quoted: &[&[u8]]) -> bool {
-        (start..).zip(quoted).all(|(number, quoted)| {
-            self.line(number).is_some_and(|line| reads_the_same(line, quoted))
+        quoted.iter().zip(0..).all(|(quoted, behind)| {
+            let line = start.checked_add(behind).and_then(|number| self.line(number));
+            line.is_some_and(|line| reads_the_same(line, quoted))
         })
     }
 

@@ -112,6 +112,8 @@ fn a_quote_that_fits_several_places_or_none_is_refused() {
     assert_eq!(lead(&Pointer::at(2).quoting("let a = 1;")), Refusal::NotThere.to_string());
     assert_eq!(lead(&Pointer::quote(" \n\t")), Refusal::BlankQuote.to_string());
     assert_eq!(lead(&Pointer::at(5).quoting("")), Refusal::BlankQuote.to_string());
+    let far = Pointer::at(u64::MAX).quoting("}\n}");
+    assert_eq!(lead(&far), Refusal::NotThere.to_string());
     let elsewhere = misnumbered(6, 5).quoting("fn two() {");
     assert_eq!(lead(&elsewhere), Refusal::QuoteDiffers.to_string());
 }

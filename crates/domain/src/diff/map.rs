@@ -109,7 +109,8 @@ impl LineMap {
         })
     }
 
-    /// Returns where both sides stand at any line, shown or not; nothing on a side without lines.
+    /// Returns where both sides stand at any line, shown or not; nothing on a side without lines,
+    /// and for numbers that no file reaches.
     pub fn counters(&self, side: Side, line: u64) -> Option<Counters> {
         if line == 0 || !self.has(side) {
             return None;
@@ -122,8 +123,8 @@ impl LineMap {
             (run.old + run.len_on(Side::Old), run.new + run.len_on(Side::New))
         });
         Some(match side {
-            Side::Old => Counters { old: line, new: new + (line - old) },
-            Side::New => Counters { old: old + (line - new), new: line },
+            Side::Old => Counters { old: line, new: new.checked_add(line - old)? },
+            Side::New => Counters { old: old.checked_add(line - new)?, new: line },
         })
     }
 
@@ -171,16 +172,11 @@ impl LineMap {
         self.last_before(side, line).filter(|run| line < run.start_on(side) + run.len_on(side))
     }
 
-    /// Returns the last run with lines on that side that begins at the line or before it. Without
-    /// any, the last run at all: the line is behind a run of the other side alone.
+    /// Returns the last run that begins at the line or before it. No earlier one can hold the line:
+    /// each ends where the next begins, or before.
     fn last_before(&self, side: Side, line: u64) -> Option<&Run> {
         let behind = self.runs.partition_point(|run| run.start_on(side) <= line);
-        let before = self.runs.get(..behind)?;
-        let holder = before.iter().rev().find(|run| run.len_on(side) > 0);
-        match holder {
-            Some(run) if line < run.start_on(side) + run.len_on(side) => Some(run),
-            _ => before.last(),
-        }
+        self.runs.get(behind.checked_sub(1)?)
     }
 }
 

@@ -304,4 +304,7 @@ fn counters_are_those_that_a_forge_would_count() {
         ])
     );
     assert_eq!(map.counters(Side::New, 0), None);
+    let longer = modified("@@ -1 +1,3 @@\n a\n+b\n+c\n");
+    let map = LineMap::of(&files(longer.as_bytes()).next().unwrap().unwrap());
+    assert_eq!(map.counters(Side::Old, u64::MAX), None);
 }
