@@ -50,7 +50,7 @@ pub struct GitHub {
 #[derive(Debug)]
 enum Identity {
     Token(SecretString),
-    App(App),
+    App(Box<App>),
 }
 
 impl GitHub {
@@ -71,7 +71,7 @@ impl GitHub {
         ours: Arc<Ours>,
     ) -> Result<Self, Misconfigured> {
         let app = App::new(app_id, &connection.token)?;
-        Ok(Self { anonymous: client(connection)?, identity: Identity::App(app), ours })
+        Ok(Self { anonymous: client(connection)?, identity: Identity::App(Box::new(app)), ours })
     }
 
     /// Returns the token that is good for a repository at this moment.

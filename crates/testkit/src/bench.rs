@@ -11,6 +11,7 @@
 )]
 
 mod bound;
+mod diff;
 mod figure;
 mod ground;
 mod load;
@@ -24,6 +25,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use url::Url;
+
+pub use self::diff::diff;
 
 use self::figure::{Aim, Figure, percentile_ms};
 use self::ground::{Database, folder_of};

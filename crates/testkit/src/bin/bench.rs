@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use testkit::bench::{self, Options, Verdict};
 use url::Url;
@@ -29,6 +30,14 @@ struct Arguments {
 enum What {
     /// Durable accepts a second, latency at half of the bound, memory at rest and start.
     Gateway(Gateway),
+    /// Megabytes of a diff that are read in a second, and the memory that this takes beside it.
+    Diff(Diff),
+}
+
+#[derive(Debug, Args)]
+struct Diff {
+    /// A diff as `git diff` prints it [default: one of 256 MiB that is made]
+    file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -51,18 +60,10 @@ struct Gateway {
 }
 
 fn main() -> ExitCode {
-    let What::Gateway(gateway) = Arguments::parse().what;
-    let program = gateway.program.map_or_else(bench::program_beside, Ok);
-    let measured = program.and_then(|program| {
-        let options = Options {
-            program,
-            postgres: gateway.postgres,
-            folder: gateway.folder,
-            rounds: gateway.rounds,
-            lasts: Duration::from_secs(gateway.seconds),
-        };
-        bench::gateway(&options, &mut io::stdout())
-    });
+    let measured = match Arguments::parse().what {
+        What::Gateway(options) => gateway(options),
+        What::Diff(options) => bench::diff(options.file.as_deref(), &mut io::stdout()),
+    };
     match measured {
         Ok(Verdict::Held) => ExitCode::SUCCESS,
         Ok(Verdict::Broken) => ExitCode::FAILURE,
@@ -71,4 +72,16 @@ fn main() -> ExitCode {
             ExitCode::from(3)
         }
     }
+}
+
+fn gateway(gateway: Gateway) -> Result<Verdict> {
+    let program = gateway.program.map_or_else(bench::program_beside, Ok)?;
+    let options = Options {
+        program,
+        postgres: gateway.postgres,
+        folder: gateway.folder,
+        rounds: gateway.rounds,
+        lasts: Duration::from_secs(gateway.seconds),
+    };
+    bench::gateway(&options, &mut io::stdout())
 }
