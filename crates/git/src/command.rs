@@ -122,6 +122,11 @@ impl Git {
         }
     }
 
+    /// Takes secrets out of what a remote said.
+    pub(crate) fn clean(&self, text: &str) -> String {
+        self.0.redactor.clean(text).into_owned()
+    }
+
     pub(crate) fn limits(&self) -> &Limits {
         &self.0.limits
     }
@@ -275,15 +280,14 @@ impl<'a> Command<'a> {
             why: why.to_string(),
         })?;
         match consumed {
-            // git's own word explains why its answer broke off, except that we stopped reading.
-            Err(
-                error @ (Error::TooLarge { .. } | Error::Hostile { .. } | Error::NoSpace { .. }),
-            ) => Err(error),
             Ok(value) => Ok((value, self.judge(status, &stderr)?, stderr)),
-            Err(error) => {
+            // An answer that makes no sense is explained by git's own word, if it has one. All else
+            // we know better: git only saw that we stopped reading.
+            Err(error @ (Error::Failed { .. } | Error::Broken { .. })) => {
                 self.judge(status, &stderr)?;
                 Err(error)
             }
+            Err(error) => Err(error),
         }
     }
 

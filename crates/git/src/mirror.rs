@@ -35,7 +35,6 @@ struct Shared {
     git: Git,
     folder: PathBuf,
     workshop: Arc<Workshop>,
-    space: Space,
     /// Fetches that are asked for and have not begun.
     flights: Mutex<HashMap<String, Arc<Flight>>>,
 }
@@ -55,10 +54,10 @@ impl Mirrors {
     pub fn open(git: Git, folder: &Path, space: Space) -> Result<Self, Error> {
         let mirrors = folder.join("mirrors");
         make_private(&mirrors)?;
-        let workshop = Arc::new(Workshop::open(&folder.join("work"))?);
+        let workshop = Arc::new(Workshop::open(&folder.join("work"), space)?);
         evict::remove_trash(&mirrors);
         let flights = Mutex::default();
-        Ok(Self(Arc::new(Shared { git, folder: mirrors, workshop, space, flights })))
+        Ok(Self(Arc::new(Shared { git, folder: mirrors, workshop, flights })))
     }
 
     /// Holds the mirror of a repository, which is made if there is none.
@@ -68,8 +67,10 @@ impl Mirrors {
         let held = loop {
             make_private(&home)?;
             let file = home.join("held");
-            let Ok(held) = File::create(&file) else {
-                continue; // Somebody evicted it this very moment.
+            let held = match File::create(&file) {
+                // Somebody evicted it this very moment.
+                Err(why) if why.kind() == std::io::ErrorKind::NotFound => continue,
+                held => held.map_err(broken())?,
             };
             held.lock_shared().map_err(broken())?;
             let locked = held.metadata().map_err(broken())?;
@@ -90,7 +91,7 @@ impl Mirrors {
 
     /// Evicts mirrors that nobody holds, the least recently used first, until there is room.
     pub fn make_room(&self) -> Result<(), Error> {
-        evict::make_room(&self.0.folder, &self.0.space)
+        evict::make_room(&self.0.folder, self.0.workshop.space())
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::error::Error;
+use crate::space::Space;
 
 /// The name of the locked file in a process's folder.
 const ALIVE: &str = "alive";
@@ -18,13 +19,14 @@ const ALIVE: &str = "alive";
 #[derive(Debug)]
 pub(crate) struct Workshop {
     folder: TempDir,
+    space: Space,
     /// Locked as long as this process lives.
     _alive: File,
 }
 
 impl Workshop {
     /// Makes a folder for this process below `root` and removes those of dead ones.
-    pub(crate) fn open(root: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(root: &Path, space: Space) -> Result<Self, Error> {
         make_private(root)?;
         let broken = || Error::broken("cannot make a private folder");
         // Made under the lock of all: a half-made folder never looks like a dead process's.
@@ -34,7 +36,12 @@ impl Workshop {
         let folder = tempfile::Builder::new().prefix("p").tempdir_in(root).map_err(broken())?;
         let alive = File::create(folder.path().join(ALIVE)).map_err(broken())?;
         alive.lock().map_err(broken())?;
-        Ok(Self { folder, _alive: alive })
+        Ok(Self { folder, space, _alive: alive })
+    }
+
+    /// Returns the room that everything on this disk shares.
+    pub(crate) fn space(&self) -> &Space {
+        &self.space
     }
 
     /// Makes a folder that vanishes with its value.
@@ -74,16 +81,20 @@ fn remove_dead(root: &Path) {
 mod tests {
     use super::*;
 
+    fn open(root: &Path) -> Workshop {
+        Workshop::open(root, Space::on_disk(root.to_owned(), u64::MAX, 0)).unwrap()
+    }
+
     #[test]
     fn what_a_dead_process_left_is_removed_and_a_living_one_s_stays() {
         let root = TempDir::new().unwrap();
-        let living = Workshop::open(root.path()).unwrap();
+        let living = open(root.path());
         let kept = living.folder("w").unwrap();
         let dead = root.path().join("pdead");
         fs::create_dir(&dead).unwrap();
         fs::write(dead.join(ALIVE), "").unwrap();
         fs::write(dead.join("file"), "left").unwrap();
-        let other = Workshop::open(root.path()).unwrap();
+        let other = open(root.path());
         assert!(!dead.exists());
         assert!(kept.path().exists() && other.folder.path().exists());
     }
@@ -91,7 +102,7 @@ mod tests {
     #[test]
     fn a_folder_vanishes_also_after_a_panic() {
         let root = TempDir::new().unwrap();
-        let shop = Workshop::open(root.path()).unwrap();
+        let shop = open(root.path());
         let folder = shop.folder("w").unwrap();
         let path = folder.path().to_owned();
         let panicked = std::thread::spawn(move || {

@@ -71,6 +71,7 @@ impl Repository {
         commit: &Oid,
         folder: &Path,
     ) -> Result<(Vec<Entry>, Vec<LeftOut>), Error> {
+        self.workshop.space().check()?;
         let mut left_out = Vec::new();
         let mut entries = self.list(commit, None).await?;
         entries.retain(|entry| {
@@ -87,7 +88,8 @@ impl Repository {
         let to = folder.to_owned();
         let consume = move |reader| Export::begin(to, most)?.write(entries, Blobs::new(reader));
         let command = self.command("cat-file", Limit::Local).args(["--batch", "--buffer"]);
-        let ((entries, links_out), _, _) = command.input(input).read(consume).await?;
+        let ((entries, links_out), _, _) =
+            command.within(self.workshop.space()).input(input).read(consume).await?;
         left_out.extend(links_out);
         Ok((entries, left_out))
     }

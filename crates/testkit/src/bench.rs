@@ -11,6 +11,7 @@
 )]
 
 mod bound;
+pub mod checkout;
 mod figure;
 mod ground;
 mod load;

@@ -48,6 +48,7 @@ pub(super) fn error(command: String, is_remote: bool, status: ExitStatus, stderr
     if says(&[
         "unable to read",
         "bad object",
+        "bad file",
         "missing blob",
         "missing tree",
         "Could not read",

@@ -19,6 +19,10 @@ use crate::name::RefName;
 use crate::oid::Oid;
 use crate::remote::Remote;
 
+/// How many packs a mirror gathers before they are made one: each fetch leaves a pack, and every
+/// question looks into all of them.
+const MOST_PACKS: usize = 40;
+
 /// What is wanted of a remote.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Want {
@@ -143,11 +147,25 @@ impl Mirror {
         });
         let fetch = self.fetch_command(remote, lock)?.arg("mirror").args(specs);
         let output = fetch.run().await?;
+        self.join_packs(remote).await;
         let mut commits = Vec::with_capacity(places.len());
         for place in &places {
             commits.push(self.commit_of(place).await?);
         }
         Ok(Fetched { commits, whole: output.stderr.contains("filtering not recognized by server") })
+    }
+
+    /// Makes one pack of many. Nothing is lost by it: a job may still read what no ref names.
+    async fn join_packs(&self, remote: &Remote) {
+        let packs = fs::read_dir(self.folder.join("objects/pack")).into_iter().flatten().flatten();
+        let is_pack = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|e| e == "pack");
+        if packs.filter(is_pack).count() <= MOST_PACKS {
+            return;
+        }
+        let repack = self.command("repack", Limit::Network).args(["-a", "-d", "-k", "-q"]);
+        if let Err(why) = repack.to(remote).within(self.workshop.space()).run().await {
+            tracing::warn!(%why, "the packs of a mirror stay many");
+        }
     }
 
     fn fetch_command<'a>(&'a self, remote: &'a Remote, lock: &File) -> Result<Command<'a>, Error> {
@@ -157,7 +175,7 @@ impl Mirror {
             .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc"])
             .args(["--recurse-submodules=no", "--filter=blob:none"])
             .to(remote)
-            .within(&self.mirrors.space)
+            .within(self.workshop.space())
             .keeping(lock))
     }
 
@@ -173,7 +191,7 @@ impl Mirror {
 
     async fn make_room(&self) -> Result<(), Error> {
         let mirrors = self.mirrors.clone();
-        blocking(move || super::evict::make_room(&mirrors.folder, &mirrors.space)).await
+        blocking(move || super::evict::make_room(&mirrors.folder, mirrors.workshop.space())).await
     }
 }
 

@@ -94,7 +94,7 @@ impl Scratch {
         match word {
             Word::Accepted => Ok(Pushed::Done),
             Word::UpToDate => Ok(Pushed::AlreadyThere),
-            Word::Refused(why) => Ok(Pushed::Refused { why }),
+            Word::Refused(why) => Ok(Pushed::Refused { why: self.git.clean(&why) }),
             Word::Stale => match self.remote_head(remote, push.target).await? {
                 Some(head) if head == *push.commit => Ok(Pushed::AlreadyThere),
                 to => Ok(Pushed::Moved { to }),

@@ -181,3 +181,24 @@ async fn what_a_killed_git_left_in_a_mirror_is_no_obstacle() {
     let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0, "a mirror is for this account alone");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mirror_that_is_fetched_often_stays_small_and_loses_nothing() {
+    let rig = Rig::new();
+    let repo = rig.repository("r", &[("a", "one\n")]);
+    let remote = Remote::Folder(repo.folder.clone());
+    let mirror = rig.mirror();
+    let first = mirror.fetch(&remote, &[branch("main")]).await.unwrap().commits.remove(0);
+    repo.git(&["checkout", "--quiet", "--orphan", "other"]);
+    for n in 0..42 {
+        repo.commit(&[("a", &format!("{n}\n"))]);
+        repo.git(&["branch", "--force", "main"]);
+        mirror.fetch(&remote, &[branch("main")]).await.unwrap();
+    }
+    let folder = std::fs::read_dir(rig.folder.path().join("cache/mirrors")).unwrap();
+    let folder = folder.flatten().next().unwrap().path().join("repo.git/objects/pack");
+    let packs = std::fs::read_dir(folder).unwrap().flatten();
+    let packs = packs.filter(|one| one.path().extension().is_some_and(|end| end == "pack")).count();
+    assert!(packs < 10, "{packs} packs");
+    assert!(mirror.has_commit(&first).await.unwrap(), "what no ref names any more is still there");
+}

@@ -23,6 +23,9 @@ use crate::server::Server;
 /// The credential that must never be seen.
 pub(crate) const CANARY: &str = "canary-5f3a9c0d17";
 
+/// A secret that a remote speaks out; it is known to the redactor.
+pub(crate) const SPOKEN: &str = "spoken-81be44d2c6";
+
 /// Everything of one test.
 pub(crate) struct Rig {
     pub(crate) folder: TempDir,
@@ -97,7 +100,7 @@ pub(crate) fn settings(folder: &Path, limits: Limits) -> Settings {
         search_path: path,
         relay: vec![env!("CARGO_BIN_EXE_git-relay").into()],
         runtime: folder.to_owned(),
-        redactor: Arc::new(Redactor::new(&[SecretString::from(CANARY)])),
+        redactor: Arc::new(Redactor::new(&[CANARY, SPOKEN].map(SecretString::from))),
         authorities: None,
         proxy: None,
         limits,
@@ -110,7 +113,7 @@ pub(crate) fn branch(name: &str) -> Want {
 
 /// A limit that a test can wait for.
 pub(crate) fn short_network() -> Limits {
-    Limits { network: Duration::from_millis(400), ..Limits::default() }
+    Limits { network: Duration::from_secs(3), ..Limits::default() }
 }
 
 /// A remote repository, worked on with plain git as a person would.

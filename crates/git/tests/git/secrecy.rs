@@ -4,7 +4,7 @@ use std::path::Path;
 
 use git::{Push, Pushed, RefName};
 
-use crate::rig::{CANARY, Rig, branch, edit, make};
+use crate::rig::{CANARY, Rig, SPOKEN, branch, edit, make};
 
 /// Reads arguments and environment of every process on the machine that can be read, descendants of
 /// this one among them. The test's own memory is not its environment.
@@ -66,17 +66,23 @@ async fn t6_a_credential_is_in_no_argument_variable_or_file_while_git_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn t6_an_error_shows_no_credential() {
+async fn t6_no_error_or_refusal_shows_a_credential() {
     let rig = Rig::new();
     let repo = rig.repository("r", &[("a", "one\n")]);
     let hook = repo.folder.join(".git/hooks/pre-receive");
-    std::fs::write(&hook, format!("#!/bin/sh\necho no, {CANARY}\nexit 1\n")).unwrap();
-    let mut mode = std::fs::metadata(&hook).unwrap().permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+    std::fs::write(&hook, format!("#!/bin/sh\necho no, {SPOKEN}\nexit 1\n")).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&hook, mode).unwrap();
-    let mirror = rig.mirror();
-    let error = mirror.fetch(&rig.access(CANARY), &[branch("main")]).await.unwrap_err();
-    assert!(!format!("{error:?} {error}").contains(CANARY), "{error:?}");
+    let (mirror, head) = rig.fetched("r").await;
+    let error = mirror.fetch(&rig.access(SPOKEN), &[branch("main")]).await.unwrap_err();
+    assert!(!format!("{error:?} {error}").contains(SPOKEN), "{error:?}");
+    let scratch = mirror.scratch().unwrap();
+    let commit = make(&scratch, &head, vec![edit("b", "new\n")]).await;
+    let target = RefName::branch("fix").unwrap();
+    let push = Push { commit: &commit, target: &target, expected: None, never: &[] };
+    let pushed = scratch.push(&rig.access("r"), &push).await.unwrap();
+    assert!(matches!(pushed, Pushed::Refused { .. }), "{pushed:?}");
+    assert!(!format!("{pushed:?}").contains(SPOKEN), "{pushed:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

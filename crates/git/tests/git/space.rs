@@ -29,7 +29,12 @@ async fn j10_a_full_disk_makes_jobs_wait_and_room_lets_them_go_on() {
     assert!(matches!(error, Error::NoSpace { .. }), "{error:?}");
     assert_eq!(rig.server.requests(), [""; 0]);
     free.store(1001, Ordering::SeqCst);
-    assert!(mirror.fetch(&rig.access("r"), &[branch("main")]).await.is_ok());
+    let fetched = mirror.fetch(&rig.access("r"), &[branch("main")]).await.unwrap();
+    mirror.fetch_files(&rig.access("r"), &fetched.commits[0]).await.unwrap();
+    assert!(mirror.worktree(&fetched.commits[0]).await.is_ok());
+    free.store(1000, Ordering::SeqCst);
+    let error = mirror.worktree(&fetched.commits[0]).await.unwrap_err();
+    assert!(matches!(error, Error::NoSpace { .. }), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
