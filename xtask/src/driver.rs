@@ -44,9 +44,9 @@ enum Build {
 }
 
 pub(crate) fn bench(workspace: &Workspace, options: &Options) -> Result<Verdict> {
-    // The reader of diffs is part of the driver itself.
+    // What reads diffs and what runs git are part of the driver itself.
     let needs = match options.arguments.first() {
-        Some(what) if what == "diff" => Needs::Nothing,
+        Some(what) if what == "diff" || what == "git" => Needs::Nothing,
         _ => Needs::Product,
     };
     drive(workspace, "bench", Build::Release, needs, options)

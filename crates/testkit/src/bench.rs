@@ -11,6 +11,7 @@
 )]
 
 mod bound;
+pub mod checkout;
 mod diff;
 mod figure;
 mod ground;
