@@ -21,6 +21,21 @@ impl Asked {
     pub(crate) fn header(&self, name: impl header::AsHeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
+
+    /// Returns the path's segments, decoded; `None` if they are no percent-encoded UTF-8.
+    pub(crate) fn segments(&self) -> Option<Vec<String>> {
+        let decode = |segment| {
+            let decoded = percent_encoding::percent_decode_str(segment).decode_utf8();
+            decoded.map(std::borrow::Cow::into_owned).ok()
+        };
+        self.uri.path().strip_prefix('/')?.split('/').map(decode).collect()
+    }
+
+    /// Returns the pairs of the query, decoded.
+    pub(crate) fn query(&self) -> Vec<(String, String)> {
+        let query = self.uri.query().unwrap_or_default();
+        url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+    }
 }
 
 /// What a face answers, and what else came of the request.
@@ -32,7 +47,7 @@ pub(crate) struct Answer {
     /// What a well-behaved client would not have done.
     pub(crate) violation: Option<String>,
     /// What the request changed: the forge would tell it to its webhooks.
-    pub(crate) happened: Option<Box<Happened>>,
+    pub(crate) happened: Vec<Happened>,
 }
 
 impl Answer {
@@ -42,7 +57,7 @@ impl Answer {
             headers: Vec::new(),
             body: (!body.is_null()).then_some(body),
             violation: None,
-            happened: None,
+            happened: Vec::new(),
         }
     }
 
@@ -58,8 +73,9 @@ impl Answer {
         Self { violation: Some(why.into()), ..self }
     }
 
-    pub(crate) fn telling(self, happened: Happened) -> Self {
-        Self { happened: Some(Box::new(happened)), ..self }
+    pub(crate) fn telling(mut self, happened: Happened) -> Self {
+        self.happened.push(happened);
+        self
     }
 
     pub(super) fn into_response(self) -> Response {
