@@ -20,7 +20,7 @@ mod wire;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use domain::Clock;
 use tokio::net::TcpListener;
@@ -45,11 +45,13 @@ pub(crate) use exchange::{Answer, Asked};
 pub(crate) use face::{Face, Sender};
 pub(crate) use fault::{Kind, SplitMix};
 pub(crate) use model::{Act, Denied, Edit, Model, Named, NewReview, Proposal, Reacted, Target};
-pub(crate) use object::{Bearer, commit};
+pub(crate) use object::{Bearer, Reach, commit};
 pub(crate) use people::{settled, submitted, thread_of, told_of};
 pub(crate) use serve::Shared;
 
 use ::forge::Host;
+
+use crate::description::Description;
 
 use serve::Log;
 use wire::Port;
@@ -111,6 +113,7 @@ impl FakeForge {
                 clock,
                 url: format!("http://{}", port.address()),
                 log: Mutex::new(Log::default()),
+                description: OnceLock::new(),
             }),
             secret: options.secret,
             control_url: format!("http://{}/_control", control.local_addr()?),
@@ -143,6 +146,12 @@ impl FakeForge {
 
     pub fn faults(&self) -> &Faults {
         &self.shared.faults
+    }
+
+    /// Holds every exchange from now on to the host's description: what it does not have is a
+    /// violation.
+    pub fn keeps_to(&self, description: &'static Description) {
+        self.shared.description.set(description).unwrap_or(());
     }
 
     /// Makes the delivery of what happened, with an id of its own.

@@ -4,11 +4,18 @@
 //! careful client does not do (no `Accept`, unknown fields) is refused too, and all of it is
 //! remembered as a violation. The serving loop calls [`answer`]; faults are not known here.
 
+mod app;
 mod call;
+mod change;
+mod code;
 mod delivery;
 mod endpoint;
+mod graphql;
+mod inline;
 mod issue;
+mod review;
 mod shape;
+mod status;
 
 use std::time::Duration;
 
@@ -53,6 +60,7 @@ impl Face for GitHub {
     fn kind(&self, asked: &Asked) -> Kind {
         match asked.method {
             Method::GET | Method::HEAD => Kind::Read,
+            Method::POST if graphql::only_reads(asked) => Kind::Read,
             Method::POST if asked.uri.path().ends_with("/comments") => Kind::NewComment,
             _ => Kind::Write,
         }
@@ -105,9 +113,28 @@ fn answer(shared: &Shared, model: &mut Model, asked: &Asked) -> Result<Answer, A
         return Err(not_found().violating("the path is not valid percent-encoded UTF-8"));
     };
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    // The paths of GitHub Enterprise Server are the same behind a prefix.
+    let path = match path.as_slice() {
+        ["api", "v3", rest @ ..] => rest,
+        ["api", "graphql"] => &["graphql"],
+        path => path,
+    };
+    if let Some(answer) = app::answer(shared, model, asked, path) {
+        return answer;
+    }
     let bearer = authenticate(model, asked, shared.clock.now())?;
-    match path.as_slice() {
+    match path {
+        ["graphql"] if asked.method == Method::POST => {
+            graphql::answer(model, asked, &bearer, shared.clock.now())
+        }
         ["user"] if asked.method == Method::GET => own_account(&bearer),
+        ["users", login] if asked.method == Method::GET => {
+            let account = model.account(login).map_err(|_| not_found())?;
+            Ok(Answer::new(StatusCode::OK, shape::public_account(account)))
+        }
+        ["installation", "repositories"] if asked.method == Method::GET => {
+            app::repositories(shared, model, asked, &bearer)
+        }
         ["repos", owner, name, rest @ ..] => match model.named(&format!("{owner}/{name}")) {
             Some(Named::Now(repo)) => in_repo(shared, model, asked, &bearer, repo, rest),
             Some(Named::Formerly(repo)) => Err(moved(shared, asked, repo, rest)),

@@ -45,7 +45,7 @@ pub(crate) struct Answer {
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Option<Value>,
     /// What a well-behaved client would not have done.
-    pub(crate) violation: Option<String>,
+    pub(crate) violations: Vec<String>,
     /// What the request changed: the forge would tell it to its webhooks.
     pub(crate) happened: Vec<Happened>,
 }
@@ -56,7 +56,7 @@ impl Answer {
             status,
             headers: Vec::new(),
             body: (!body.is_null()).then_some(body),
-            violation: None,
+            violations: Vec::new(),
             happened: Vec::new(),
         }
     }
@@ -69,8 +69,9 @@ impl Answer {
         self
     }
 
-    pub(crate) fn violating(self, why: impl Into<String>) -> Self {
-        Self { violation: Some(why.into()), ..self }
+    pub(crate) fn violating(mut self, why: impl Into<String>) -> Self {
+        self.violations.push(why.into());
+        self
     }
 
     pub(crate) fn telling(mut self, happened: Happened) -> Self {

@@ -223,6 +223,11 @@ impl Model {
         }
     }
 
+    /// Returns a number that it never returned before.
+    pub(crate) fn serial(&mut self) -> u64 {
+        take(&mut self.next.other)
+    }
+
     /// Takes one more entry of a batch that is not atomic.
     pub(crate) fn step(&mut self) -> Result<(), Refusal> {
         match &mut self.breaks_after {

@@ -10,9 +10,9 @@ mod subject;
 
 use sha2::{Digest, Sha256};
 
-pub(crate) use account::Bearer;
 pub(super) use account::Token;
 pub use account::{Access, Account, AccountKind, Credential, FakeApp, FakeInstallation};
+pub(crate) use account::{Bearer, Reach};
 pub use comment::{Anchor, CommentKind, FakeComment, FakeThread, Lines, Side, Spot};
 pub use reaction::Reaction;
 pub use repo::{FakeBranch, FakeRepo, FakeRun};

@@ -3,7 +3,7 @@
 //! Faults stand here and in no face. A request whose client is gone is still done, as on a real
 //! forge: that is how a dead process's comment appears after its successor has looked for it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Request as HttpRequest, State};
@@ -19,6 +19,7 @@ use super::happened::Happened;
 use super::model::{Act, Model};
 use super::object::AccountKind;
 use super::wire::Wire;
+use crate::description::Description;
 
 /// More than any request of ours may carry; a longer one is a mistake of the client.
 const LARGEST_REQUEST: usize = 8 * 1024 * 1024;
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     /// Where the face is reached, without a slash at the end.
     pub(crate) url: String,
     pub(super) log: Mutex<Log>,
+    /// What every exchange is held to, once a test says so.
+    pub(super) description: OnceLock<&'static Description>,
 }
 
 #[derive(Debug, Default)]
@@ -59,7 +62,15 @@ impl Shared {
     fn answer(&self, asked: &Asked, breaks_after: Option<u32>) -> Answer {
         let model = &mut *self.model();
         model.breaks_after = breaks_after;
-        self.face.answer(self, model, asked)
+        let mut answer = self.face.answer(self, model, asked);
+        if let Some(description) = self.description.get() {
+            answer.violations.extend(description.complaints_of(asked));
+            let own = description.complaints_of_answer(asked, &answer);
+            answer
+                .violations
+                .extend(own.into_iter().map(|why| format!("the fake's answer: {why}")));
+        }
+        answer
     }
 
     fn tell(&self, moment: &Moment) {
@@ -71,9 +82,8 @@ impl Shared {
         if let Some(entry) = log.requests.get_mut(place) {
             entry.status = Some(answer.status);
         }
-        if let Some(why) = answer.violation.take() {
-            log.violations.push(Violation { request: request.to_owned(), why });
-        }
+        let violations = answer.violations.drain(..);
+        log.violations.extend(violations.map(|why| Violation { request: request.to_owned(), why }));
         log.echoes.append(&mut answer.happened);
     }
 }

@@ -31,11 +31,10 @@ impl<'a> Call<'a> {
     /// Refuses a credential that may not do this, whoever bears it. The permission is one of an
     /// App's.
     pub(super) fn need(&self, permission: &str, access: Access) -> Result<(), Answer> {
-        let credential = self.bearer.credential;
-        if self.model.reaches(credential, self.repo, (permission, access)) {
+        if self.bearer.reaches(self.repo, (permission, access)) {
             return Ok(());
         }
-        Err(match credential {
+        Err(match self.bearer.credential {
             Credential::Personal | Credential::ReadOnly => {
                 refuse(403, "Resource not accessible by personal access token")
             }

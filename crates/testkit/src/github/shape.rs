@@ -17,6 +17,7 @@ pub(super) use account::{account, own_account, permissions, public_account, role
 
 use account::association;
 pub(super) use app::{app, installation};
+pub(super) use comment::word;
 
 /// The endpoints below a repository that its JSON names.
 const ENDPOINTS: [(&str, &str); 36] = [

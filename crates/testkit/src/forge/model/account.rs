@@ -8,7 +8,7 @@ use forge::Permission;
 
 use super::{Model, Refusal, take};
 use crate::forge::object::{
-    Access, Account, AccountKind, Bearer, Credential, FakeApp, FakeInstallation, Token,
+    Access, Account, AccountKind, Bearer, Credential, FakeApp, FakeInstallation, Reach, Token,
 };
 
 /// How long the token of an installation lasts.
@@ -43,10 +43,6 @@ impl Model {
         found.ok_or_else(|| Refusal::Missing(format!("account {login}")))
     }
 
-    pub(crate) fn account_by_id(&self, id: i64) -> Result<&Account, Refusal> {
-        self.accounts.get(&id).ok_or_else(|| Refusal::Missing(format!("account {id}")))
-    }
-
     /// Lets a new account take the login; its former holder goes by another one and its tokens are
     /// void.
     pub(crate) fn replace_account(&mut self, login: &str) -> Result<Account, Refusal> {
@@ -66,7 +62,8 @@ impl Model {
         credential: Credential,
     ) -> Result<(), Refusal> {
         let account = self.account(login)?.id;
-        self.tokens.insert(token.to_owned(), Token { account, credential, expires_at: None });
+        let token_of = Token { account, credential, reach: None, expires_at: None };
+        self.tokens.insert(token.to_owned(), token_of);
         Ok(())
     }
 
@@ -76,13 +73,13 @@ impl Model {
     }
 
     pub(crate) fn bearer(&self, token: &str, now: Time) -> Result<Bearer, Denied> {
-        let Token { account, credential, expires_at } =
+        let Token { account, credential, reach, expires_at } =
             self.tokens.get(token).ok_or(Denied::Unknown)?;
         if expires_at.is_some_and(|end| end <= now) {
             return Err(Denied::Expired);
         }
         let account = self.accounts.get(account).ok_or(Denied::Unknown)?.clone();
-        Ok(Bearer { account, credential: *credential })
+        Ok(Bearer { account, credential: *credential, reach: reach.clone() })
     }
 
     /// Registers an App, which acts as the bot `slug[bot]`.
@@ -149,31 +146,14 @@ impl Model {
         &mut self,
         installation: u64,
         token: &str,
+        reach: Reach,
         now: Time,
     ) -> Result<Time, Refusal> {
         let app = self.installation(installation)?.app;
         let account = self.app(&app.to_string())?.bot.id;
         let (credential, end) = (Credential::Installation(installation), now + INSTALLATION_TOKEN);
-        self.tokens.insert(token.to_owned(), Token { account, credential, expires_at: Some(end) });
+        let token_of = Token { account, credential, reach: Some(reach), expires_at: Some(end) };
+        self.tokens.insert(token.to_owned(), token_of);
         Ok(end)
-    }
-
-    /// Tells whether the credential reaches the repository with that permission of an App. Only
-    /// installations have such permissions; for all others the account's own decide.
-    pub(crate) fn reaches(
-        &self,
-        credential: Credential,
-        repo: u64,
-        (permission, access): (&str, Access),
-    ) -> bool {
-        match credential {
-            Credential::Personal => true,
-            Credential::ReadOnly => access == Access::Read,
-            Credential::Run { repo: own } => own == repo,
-            Credential::Installation(id) => self.installation(id).is_ok_and(|installation| {
-                installation.repos.contains(&repo)
-                    && installation.permissions.get(permission).is_some_and(|has| *has >= access)
-            }),
-        }
     }
 }

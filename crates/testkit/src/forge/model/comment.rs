@@ -89,10 +89,10 @@ impl Model {
         found.ok_or_else(|| Refusal::Missing(format!("comment {id}")))
     }
 
-    /// Returns the comment, of whichever kind, where the ids of both kinds differ.
-    pub(crate) fn any_comment(&self, repo: u64, id: u64) -> Result<&FakeComment, Refusal> {
-        let conversation = self.comment(repo, CommentKind::Conversation, id);
-        conversation.or_else(|_| self.comment(repo, CommentKind::Line, id))
+    /// Returns the inline comment, in whichever repository.
+    pub(crate) fn inline_comment(&self, id: u64) -> Result<&FakeComment, Refusal> {
+        let found = self.comments.get(&(CommentKind::Line, id));
+        found.ok_or_else(|| Refusal::Missing(format!("comment {id}")))
     }
 
     /// Replaces the text of a comment and returns it with the text that stood there before.
@@ -165,26 +165,6 @@ impl Model {
         Ok((reaction, Reacted::Now))
     }
 
-    /// Takes one's own reaction back.
-    pub(crate) fn unreact(
-        &mut self,
-        repo: u64,
-        target: Target,
-        by: &Account,
-        content: &str,
-    ) -> Result<(), Refusal> {
-        let reactions = match target {
-            Target::Subject(subject) => &mut self.subject_mut(subject)?.reactions,
-            Target::Comment(kind, id) => &mut self.comment_mut(repo, kind, id)?.reactions,
-        };
-        let before = reactions.len();
-        reactions.retain(|reaction| reaction.by.id != by.id || reaction.content != content);
-        if reactions.len() == before {
-            return Err(Refusal::Missing(format!("reaction {content}")));
-        }
-        Ok(())
-    }
-
     /// Returns what a listing of the subject's comments of a kind shows the viewer now, oldest first.
     pub(crate) fn listing(
         &self,
@@ -233,7 +213,7 @@ impl Model {
         said.cloned().collect()
     }
 
-    /// Returns the newest comment of the account, preferably on that subject.
+    /// Returns the newest comment of the account.
     pub(crate) fn newest_of(&self, account: i64) -> Option<&FakeComment> {
         let own = self.comments.values().filter(|comment| comment.author.id == account);
         own.max_by_key(|comment| (comment.created_at, comment.kind(), comment.id))

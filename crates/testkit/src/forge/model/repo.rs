@@ -55,6 +55,13 @@ impl Model {
         Ok(repo.clone())
     }
 
+    /// Returns the fork of a repository that belongs to the account.
+    pub(crate) fn fork_of(&self, origin: u64, owner: &str) -> Option<&FakeRepo> {
+        self.repos.values().find(|repo| {
+            repo.fork_of == Some(origin) && repo.owner.login.eq_ignore_ascii_case(owner)
+        })
+    }
+
     pub(crate) fn named(&self, full_name: &str) -> Option<Named> {
         let now = self.repos.values().find(|repo| repo.full_name.eq_ignore_ascii_case(full_name));
         let formerly = || self.former_names.get(&full_name.to_ascii_lowercase()).copied();

@@ -221,20 +221,6 @@ impl Model {
         self.drafts.values().filter(|draft| draft.subject == subject).collect()
     }
 
-    pub(crate) fn edit_draft(
-        &mut self,
-        id: u64,
-        body: &str,
-        by: &Account,
-    ) -> Result<FakeDraft, Refusal> {
-        self.check_body(body)?;
-        self.own_draft(id, by)?;
-        let found = self.drafts.get_mut(&id);
-        let draft = found.ok_or_else(|| Refusal::Missing(format!("draft {id}")))?;
-        body.clone_into(&mut draft.body);
-        Ok(draft.clone())
-    }
-
     pub(crate) fn delete_draft(&mut self, id: u64, by: &Account) -> Result<(), Refusal> {
         self.own_draft(id, by)?;
         self.drafts.remove(&id);

@@ -39,6 +39,15 @@ pub enum Credential {
 pub(crate) struct Bearer {
     pub(crate) account: Account,
     pub(crate) credential: Credential,
+    /// How far an installation's token reaches; `None` for all others.
+    pub(crate) reach: Option<Reach>,
+}
+
+/// The repositories and the permissions of one token of an installation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    pub(crate) repos: BTreeSet<u64>,
+    pub(crate) permissions: BTreeMap<String, Access>,
 }
 
 /// What the forge keeps of a token.
@@ -46,6 +55,7 @@ pub(crate) struct Bearer {
 pub(in crate::forge) struct Token {
     pub(in crate::forge) account: i64,
     pub(in crate::forge) credential: Credential,
+    pub(in crate::forge) reach: Option<Reach>,
     pub(in crate::forge) expires_at: Option<Time>,
 }
 
@@ -79,8 +89,18 @@ pub enum Access {
     Write,
 }
 
-impl Credential {
-    pub(crate) fn may_write(self) -> bool {
-        self != Self::ReadOnly
+impl Bearer {
+    /// Tells whether the credential reaches the repository with that permission of an App. Only
+    /// installations have such permissions; for all others the account's own decide.
+    pub(crate) fn reaches(&self, repo: u64, (permission, access): (&str, Access)) -> bool {
+        match self.credential {
+            Credential::Personal => true,
+            Credential::ReadOnly => access == Access::Read,
+            Credential::Run { repo: own } => own == repo,
+            Credential::Installation(_) => self.reach.as_ref().is_some_and(|reach| {
+                reach.repos.contains(&repo)
+                    && reach.permissions.get(permission).is_some_and(|has| *has >= access)
+            }),
+        }
     }
 }

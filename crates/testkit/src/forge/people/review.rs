@@ -136,6 +136,31 @@ impl FakeForge {
     }
 }
 
+impl FakeForge {
+    /// Publishes all drafts of one's own, each as a comment.
+    #[track_caller]
+    pub fn publishes_drafts(&self, actor: &str, repo: &str, change: u64) -> Vec<Happened> {
+        told(self.act_at_length(actor, repo, |model, repo, act| {
+            let (id, _) = head_of(model, repo, change)?;
+            let published = model.publish_drafts(id, act)?;
+            let on = model.subject(id)?.clone();
+            let what = |comment| {
+                let thread = thread_of(model, &comment);
+                What::Commented { on: on.clone(), comment, thread }
+            };
+            Ok(published.into_iter().map(what).collect())
+        }))
+    }
+
+    /// Throws a draft of one's own away.
+    #[track_caller]
+    pub fn discards_draft(&self, actor: &str, draft: u64) {
+        let model = &mut *self.shared.model();
+        let by = told(model.account(actor)).clone();
+        told(model.delete_draft(draft, &by));
+    }
+}
+
 /// Tells that a thread was resolved, or not any more.
 pub(crate) fn settled(model: &Model, thread: FakeThread) -> Result<What, Refusal> {
     let comments = model.thread_comments(&thread).into_iter().cloned().collect();
