@@ -314,7 +314,12 @@ mod tests {
     fn a_range_names_its_lines_by_their_codes() {
         let start = Line { kind: LineKind::Unchanged, old: 2, new: 2 };
         let line = Line { kind: LineKind::Added, old: 3, new: 4 };
-        check(Seat::Lines(&spot(Some(start), line)), expect![[r#"{"position_type":"text","base_sha":"b","start_sha":"s","head_sha":"h","old_path":"src/old.rs","new_path":"src/new.rs","new_line":4,"line_range":{"start":{"line_code":"0045bbd2766b7e4433e5b76b4802573be2c5621c_2_2","type":null,"old_line":2,"new_line":2},"end":{"line_code":"0045bbd2766b7e4433e5b76b4802573be2c5621c_3_4","type":"new","new_line":4}}}"#]]);
+        check(
+            Seat::Lines(&spot(Some(start), line)),
+            expect![[
+                r#"{"position_type":"text","base_sha":"b","start_sha":"s","head_sha":"h","old_path":"src/old.rs","new_path":"src/new.rs","new_line":4,"line_range":{"start":{"line_code":"0045bbd2766b7e4433e5b76b4802573be2c5621c_2_2","type":null,"old_line":2,"new_line":2},"end":{"line_code":"0045bbd2766b7e4433e5b76b4802573be2c5621c_3_4","type":"new","new_line":4}}}"#
+            ]],
+        );
     }
 
     #[test]
