@@ -43,6 +43,10 @@ impl Model {
         found.ok_or_else(|| Refusal::Missing(format!("account {login}")))
     }
 
+    pub(crate) fn accounts(&self) -> impl Iterator<Item = &Account> {
+        self.accounts.values()
+    }
+
     /// Lets a new account take the login; its former holder goes by another one and its tokens are
     /// void.
     pub(crate) fn replace_account(&mut self, login: &str) -> Result<Account, Refusal> {

@@ -1,0 +1,1 @@
+//! Gitea's face: what it answers, and what it does not let pass.
