@@ -272,3 +272,6 @@ fn take(next: &mut u64) -> u64 {
     *next += 1;
     id
 }
+
+#[cfg(test)]
+mod tests;

@@ -137,10 +137,13 @@ impl Call<'_> {
             Permission::Write | Permission::Maintain => "write",
             Permission::Admin => "admin",
         };
+        let mut user = shape::account(user);
+        user["role_name"] = json!(shape::role(permission));
+        user["permissions"] = shape::permissions(permission);
         let body = json!({
             "permission": coarse,
             "role_name": shape::role(permission),
-            "user": shape::account(user),
+            "user": user,
         });
         Ok(Answer::new(StatusCode::OK, body))
     }

@@ -223,7 +223,7 @@ fn tokens(document: &str) -> Parsed<Vec<Token>> {
                 tokens.push(Token::Spread);
             }
             '{' | '}' | '(' | ')' | '[' | ']' | ':' | '!' | '$' | '=' => {
-                tokens.push(Token::Mark(c))
+                tokens.push(Token::Mark(c));
             }
             c if c.is_ascii_alphabetic() || c == '_' => {
                 let mut word = c.to_string();
