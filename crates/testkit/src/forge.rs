@@ -33,7 +33,7 @@ pub use diff::{DiffFile, DiffLine, FakeDiff, Hunk, Misplaced};
 pub use exchange::{Moment, Request, Violation};
 pub use fault::{Fault, Faults, Limit, LimitHeaders, Often, On, Outage};
 pub use happened::{Happened, What};
-pub use model::{Anchors, CommentIds, Habits, LONGEST_BODY, Lag, Numbering, Refusal};
+pub use model::{Anchors, CommentIds, Habits, LONGEST_BODY, Lag, LoneComments, Numbering, Refusal};
 pub use object::{
     Access, Account, AccountKind, Anchor, Annotation, CommentKind, Credential, DraftTarget,
     FakeApp, FakeBranch, FakeChange, FakeCheck, FakeComment, FakeDraft, FakeInstallation, FakeRepo,

@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 
 use crate::forge::{
     Account, Anchors, Answer, Asked, Bearer, CommentIds, Face, Habits, Happened, Kind,
-    LONGEST_BODY, Limit, Model, Named, Numbering, Refusal, Sender, Shared, SignedDelivery,
+    LONGEST_BODY, Limit, LoneComments, Model, Named, Numbering, Refusal, Sender, Shared,
+    SignedDelivery,
 };
 use call::Call;
 use endpoint::Endpoint;
@@ -37,6 +38,7 @@ impl Face for Gitea {
             numbering: Numbering::One,
             comment_ids: CommentIds::One,
             anchors: Anchors::Unchecked,
+            lone_comments: LoneComments::Reviewed,
             longest_body: LONGEST_BODY,
         }
     }

@@ -123,8 +123,7 @@ impl Gitea {
         let tail = ["pulls", &number, "reviews", &id, "comments"];
         let url = self.url(&subject.repo.full_name, &tail)?;
         let what = format!("the comments of review {review} of {subject}");
-        let comments: Option<Vec<ReviewComment>> = self.client.read(&what, url, by).await?;
-        let mut comments = comments.unwrap_or_default();
+        let mut comments: Vec<ReviewComment> = self.client.read_whole(&what, url, by).await?;
         comments.sort_by_key(|comment| comment.id);
         Ok(comments)
     }

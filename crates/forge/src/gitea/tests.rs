@@ -114,31 +114,34 @@ async fn a_renamed_repository_is_found_by_reads_and_by_writes() {
     }
 }
 
+fn review(id: u64) -> serde_json::Value {
+    json!({"id": id, "state": "APPROVED", "user": null, "comments_count": 0})
+}
+
 #[tokio::test]
 async fn lists_are_followed_by_links_or_by_the_count() {
-    let rig = rig(|seen| {
-        let comment = |id: u64| json!({"id": id, "body": "", "user": null});
-        match seen.path.as_str() {
-            "/api/v1/repos/o/r/issues/3/comments?limit=50" => {
-                Reply::json(200, json!([comment(1), comment(2)])).with("x-total-count", "3")
-            }
-            "/api/v1/repos/o/r/issues/3/comments?limit=50&page=2" => {
-                Reply::json(200, json!([comment(9)])).with("x-total-count", "3")
-            }
-            path if path.contains("pulls?") && !path.contains("page=2") => {
-                Reply::json(200, json!([pull(1, "a")]))
-                    .with("x-total-count", "2")
-                    .with("link", &format!("<{path}&page=2>; rel=\"next\""))
-            }
-            path if path.contains("pulls?") => Reply::json(200, json!([pull(2, "b")]))
-                .with("x-total-count", "2")
-                .with("link", &format!("<{path}>; rel=\"first\"")),
-            _ => Reply::json(404, ""),
+    let rig = rig(|seen| match seen.path.as_str() {
+        "/api/v1/repos/o/r/pulls/3/reviews?limit=50" => {
+            Reply::json(200, json!([review(1), review(2)])).with("x-total-count", "4")
         }
+        "/api/v1/repos/o/r/pulls/3/reviews?limit=50&page=2" => {
+            Reply::json(200, json!([review(9)])).with("x-total-count", "4")
+        }
+        // What others have not submitted is counted, and not shown.
+        path if path.contains("/reviews") => Reply::json(200, "[]").with("x-total-count", "4"),
+        path if path.contains("pulls?") && !path.contains("page=2") => {
+            Reply::json(200, json!([pull(1, "a")]))
+                .with("x-total-count", "2")
+                .with("link", &format!("<{path}&page=2>; rel=\"next\""))
+        }
+        path if path.contains("pulls?") => Reply::json(200, json!([pull(2, "b")]))
+            .with("x-total-count", "2")
+            .with("link", &format!("<{path}>; rel=\"first\"")),
+        _ => Reply::json(404, ""),
     })
     .await;
     let ids: Vec<_> =
-        rig.gitea.conversation(&rig.change).await.unwrap().iter().map(|said| said.id).collect();
+        rig.gitea.reviews(&rig.change).await.unwrap().iter().map(|review| review.id).collect();
     assert_eq!(ids, [1, 2, 9], "a server may give fewer on a page than it was asked for");
     let changes = rig.gitea.changes_of_branch(rig.repo(), "fix").await.unwrap();
     let numbers: Vec<_> = changes.iter().map(|change| change.number).collect();
@@ -147,16 +150,24 @@ async fn lists_are_followed_by_links_or_by_the_count() {
 
 #[tokio::test]
 async fn e2_a_list_whose_count_changes_while_it_is_read_is_not_taken_as_whole() {
-    let rig = rig(|seen| {
-        let comment = |id: u64| json!([{"id": id, "body": "", "user": null}]);
-        match seen.path.contains("page=2") {
-            false => Reply::json(200, comment(1)).with("x-total-count", "3"),
-            true => Reply::json(200, comment(3)).with("x-total-count", "2"),
-        }
+    let rig = rig(|seen| match seen.path.contains("page=2") {
+        false => Reply::json(200, json!([review(1)])).with("x-total-count", "3"),
+        true => Reply::json(200, json!([review(3)])).with("x-total-count", "2"),
+    })
+    .await;
+    let error = rig.gitea.reviews(&rig.change).await.unwrap_err();
+    assert!(matches!(error, Error::Conflict { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn e2_a_conversation_that_does_not_come_whole_is_not_taken_as_whole() {
+    let rig = rig(|_| {
+        let comment = json!([{"id": 1, "body": "", "user": null}]);
+        Reply::json(200, comment).with("x-total-count", "2")
     })
     .await;
     let error = rig.gitea.conversation(&rig.change).await.unwrap_err();
-    assert!(matches!(error, Error::Conflict { .. }), "{error:?}");
+    assert!(matches!(error, Error::Garbled { .. }), "{error:?}");
 }
 
 #[tokio::test]
@@ -206,7 +217,7 @@ fn not_an_administrator(seen: &Seen, owner_is_person: bool) -> Reply {
             Reply::json(405, json!({"message": "repo is not owned by an organization"}))
         }
         "/api/v1/repos/o/r/teams" => Reply::json(200, json!([{"id": 1, "permission": "read"}])),
-        "/api/v1/repos/o/r/assignees?limit=50" => Reply::json(200, json!([desk::user(5)])),
+        "/api/v1/repos/o/r/assignees" => Reply::json(200, json!([desk::user(5)])),
         _ => Reply::json(403, json!({"message": "Only admins can query all permissions"})),
     }
 }

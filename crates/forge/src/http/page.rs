@@ -7,7 +7,7 @@ use http::header::{HeaderMap, LINK};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::{Answer, Client};
+use super::{Answer, Client, Deadline};
 use crate::error::Error;
 
 /// The most pages that a list may have.
@@ -43,6 +43,25 @@ pub(crate) enum Next {
 }
 
 impl Client {
+    /// Reads a list that the host gives at once, and makes sure that it did.
+    pub(crate) async fn read_whole<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        url: Url,
+        by: Deadline,
+    ) -> Result<Vec<T>, Error> {
+        let answer = self.read_raw(what, url, by).await?;
+        // Some hosts say null where there is nothing.
+        let items = answer.parse::<Option<Vec<T>>>(what)?.unwrap_or_default();
+        let shown = items.len();
+        let more = total(&answer).is_some_and(|all| all > shown);
+        if more || next_page(&answer.headers).is_some() {
+            let why = format!("it is longer than the {shown} items that were shown at once");
+            return Err(Error::Garbled { what: what.to_owned(), why });
+        }
+        Ok(items)
+    }
+
     /// Reads a whole list. `id` tells items apart: one that comes twice means that the pages
     /// repeat or moved.
     pub(crate) async fn read_all<T: DeserializeOwned>(
