@@ -68,9 +68,16 @@ impl Client {
         let mut listing = Listing { items: Vec::new(), pages: 0 };
         let mut seen = HashSet::new();
         let mut bytes = 0;
+        let mut total = None;
         loop {
             let answer = self.read_raw(what, url, self.now()).await?;
             bytes += answer.body.len();
+            // The host's own count of items tells whether the pages moved meanwhile (E2).
+            if let Some(count) = answer.header("total_count").map(str::to_owned)
+                && *total.get_or_insert_with(|| count.clone()) != count
+            {
+                return Err(Error::Conflict { what: what.to_owned() });
+            }
             let page: Vec<T> = answer.parse(what)?;
             let (count, known) = (page.len(), seen.len());
             let over = page.iter().any(&enough);
