@@ -2,12 +2,14 @@
 //!
 //! [`forge`] is a fake forge that a real adapter talks to over HTTP, [`github`] its face and its
 //! deliveries, [`signature`] how every forge signs,
+//! [`description`] what hosts publish of their APIs,
 //! [`thread`] its conversations as text, [`clock`] time that a test moves by hand;
 //! [`world`] puts the whole product around it; [`mod@bench`] measures it and [`chaos`] kills it.
 
 pub mod bench;
 pub mod chaos;
 pub mod clock;
+pub mod description;
 pub mod forge;
 pub mod fuzz;
 pub mod github;
