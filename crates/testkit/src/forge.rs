@@ -129,7 +129,12 @@ impl FakeForge {
         Ok(forge)
     }
 
-    /// Returns the base of the API, without a slash at the end.
+    /// Starts a forge with GitCode's face on any free port. Its API stands below `/api/v5`.
+    pub async fn gitcode(clock: Arc<dyn Clock>) -> io::Result<Self> {
+        Self::start(clock, Options { host: Host::GitCode, ..Options::default() }).await
+    }
+
+    /// Returns where the face is reached, without a slash at the end.
     pub fn url(&self) -> &str {
         &self.shared.url
     }
@@ -214,7 +219,8 @@ impl FakeForge {
 fn face_of(host: Host) -> io::Result<Box<dyn Face>> {
     match host {
         Host::GitHub => Ok(Box::new(crate::github::GitHub)),
-        Host::GitLab | Host::GitCode | Host::Gitea | Host::Local => {
+        Host::GitCode => Ok(Box::new(crate::gitcode::GitCode)),
+        Host::GitLab | Host::Gitea | Host::Local => {
             let why = format!("the fake forge has no face of {host}");
             Err(io::Error::new(io::ErrorKind::Unsupported, why))
         }

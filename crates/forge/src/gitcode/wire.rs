@@ -377,7 +377,8 @@ impl Collaborator {
         }
     }
 
-    /// Returns the permission. Where the word is none that we know, the level decides.
+    /// Returns the permission. It is told by a word, by a level, or by both: then the lower one
+    /// counts.
     pub(super) fn permission(&self) -> Permission {
         let named = match self.permission.as_deref() {
             Some("admin" | "owner") => Some(Permission::Admin),
@@ -388,15 +389,15 @@ impl Collaborator {
             Some("none") => Some(Permission::None),
             Some(_) | None => None,
         };
-        let by_level = || match self.access_level {
-            Some(50..) => Permission::Admin,
-            Some(40..) => Permission::Maintain,
-            Some(30..) => Permission::Write,
-            Some(20..) => Permission::Triage,
-            Some(10..) => Permission::Read,
-            Some(_) | None => Permission::None,
-        };
-        named.unwrap_or_else(by_level)
+        let level = self.access_level.map(|level| match level {
+            50.. => Permission::Admin,
+            40.. => Permission::Maintain,
+            30.. => Permission::Write,
+            20.. => Permission::Triage,
+            10.. => Permission::Read,
+            _ => Permission::None,
+        });
+        named.into_iter().chain(level).min().unwrap_or(Permission::None)
     }
 }
 

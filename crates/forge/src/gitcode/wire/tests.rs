@@ -30,6 +30,8 @@ fn a_permission_is_a_word_or_a_level() {
         check(json!({"permission": "release captain", "access_level": level}), expected);
         check(json!({"access_level": level.to_string()}), expected);
     }
+    check(json!({"permission": "admin", "access_level": 40}), Permission::Maintain);
+    check(json!({"permission": "read", "access_level": 30}), Permission::Read);
     check(json!({"permission": "owner-ish"}), Permission::None);
     check(json!({}), Permission::None);
 }
