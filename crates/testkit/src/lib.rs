@@ -1,6 +1,6 @@
 //! The world that tests Patchwright. It never ships.
 //!
-//! [`forge`] is a fake forge that a real adapter talks to over HTTP, [`github`] and [`gitea`] its
+//! [`forge`] is a fake forge that a real adapter talks to over HTTP, [`github`] and `gitea` its
 //! faces and their deliveries, [`signature`] how every forge signs,
 //! [`description`] what hosts publish of their APIs,
 //! [`thread`] its conversations as text, [`clock`] time that a test moves by hand;
@@ -12,7 +12,7 @@ pub mod clock;
 pub mod description;
 pub mod forge;
 pub mod fuzz;
-pub mod gitea;
+mod gitea;
 pub mod github;
 pub mod signature;
 pub mod thread;
