@@ -220,7 +220,8 @@ fn face_of(host: Host) -> io::Result<Box<dyn Face>> {
     match host {
         Host::GitHub => Ok(Box::new(crate::github::GitHub)),
         Host::GitCode => Ok(Box::new(crate::gitcode::GitCode)),
-        Host::GitLab | Host::Gitea | Host::Local => {
+        Host::GitLab => Ok(Box::new(crate::gitlab::GitLab)),
+        Host::Gitea | Host::Local => {
             let why = format!("the fake forge has no face of {host}");
             Err(io::Error::new(io::ErrorKind::Unsupported, why))
         }

@@ -18,6 +18,7 @@ use expect_test::expect;
 use forge::capability::{Ranges, Sides};
 use forge::gitcode::GitCode;
 use forge::github::GitHub;
+use forge::gitlab::GitLab;
 use forge::http::{Connection, Pacing};
 use forge::webhook::{self, Content};
 use forge::{Error, Host, Look, Ours, Permission, Read, Write};
@@ -36,6 +37,9 @@ macro_rules! stories {
     ($($story:ident),* $(,)?) => {
         mod github {
             $(#[tokio::test] async fn $story() { super::$story(super::Host::GitHub).await; })*
+        }
+        mod gitlab {
+            $(#[tokio::test] async fn $story() { super::$story(super::Host::GitLab).await; })*
         }
         mod gitcode {
             $(#[tokio::test] async fn $story() { super::$story(super::Host::GitCode).await; })*
@@ -86,6 +90,7 @@ impl Scene {
         let token = SecretString::from(forge.token(BOT));
         let root = match host {
             Host::GitCode => "/api/v5",
+            Host::GitLab => "/api/v4",
             _ => "",
         };
         let connection = Connection {
@@ -100,6 +105,10 @@ impl Scene {
         let ours = Ours::new("here", Some(MarkerKey::new(b"the key of the contract")));
         let ours = Arc::new(ours.acting_as([domain::AccountId(bot.id)]));
         let (read, write): (Arc<dyn Read>, Arc<dyn Write>) = match host {
+            Host::GitLab => {
+                let adapter = Arc::new(GitLab::new(connection, ours).unwrap());
+                (adapter.clone(), adapter)
+            }
             Host::GitCode => {
                 let adapter = Arc::new(GitCode::new(connection, ours).unwrap());
                 (adapter.clone(), adapter)
@@ -204,7 +213,12 @@ async fn everything_that_the_adapter_reads_is_there(host: Host) {
     let one = scene.read.comment(&scene.issue, said[7].id, &Place::Conversation).await.unwrap();
     assert_eq!(one.body, "comment 7");
     let ada = one.author;
-    assert_eq!(scene.read.permission(&repo, &ada).await.unwrap(), Permission::Read);
+    // GitLab tells members only; that everybody reads a public project is told by nobody.
+    let stranger = match host {
+        Host::GitLab => Permission::None,
+        _ => Permission::Read,
+    };
+    assert_eq!(scene.read.permission(&repo, &ada).await.unwrap(), stranger);
     scene.forge.grants(REPO, "ada", Permission::Maintain);
     assert_eq!(scene.read.permission(&repo, &ada).await.unwrap(), Permission::Maintain);
     let main = scene.read.branch(&repo, "main").await.unwrap().unwrap();

@@ -37,6 +37,9 @@ pub(crate) enum Next {
     Link,
     /// By counting: a page that is not full is the last one, and so is the first page again.
     Number,
+    /// By `X-Next-Page`, the number of the next page, empty on the last one; by `Link` where the
+    /// host leaves that out.
+    Header,
 }
 
 impl Client {
@@ -65,19 +68,26 @@ impl Client {
         let (size_name, size) = pages.size;
         url.query_pairs_mut().append_pair(size_name, &size.to_string());
         let first = url.clone();
+        let numbered = |page: &str| {
+            let mut next = first.clone();
+            next.query_pairs_mut().append_pair("page", page);
+            Some(next.to_string())
+        };
+        let mut total: Option<String> = None;
         let mut listing = Listing { items: Vec::new(), pages: 0 };
         let mut seen = HashSet::new();
         let mut bytes = 0;
-        let mut total = None;
         loop {
             let answer = self.read_raw(what, url, self.now()).await?;
             bytes += answer.body.len();
-            // The host's own count of items tells whether the pages moved meanwhile (E2).
-            if let Some(count) = answer.header("total_count").map(str::to_owned)
-                && *total.get_or_insert_with(|| count.clone()) != count
-            {
+            // Something came or went: a page may hide what slipped over its edge.
+            let counted =
+                ["x-total", "total_count"].into_iter().find_map(|name| answer.header(name));
+            let counted = counted.map(str::to_owned);
+            if listing.pages > 0 && counted != total {
                 return Err(Error::Conflict { what: what.to_owned() });
             }
+            total = counted;
             let page: Vec<T> = answer.parse(what)?;
             let (count, known) = (page.len(), seen.len());
             let over = page.iter().any(&enough);
@@ -98,12 +108,12 @@ impl Client {
                 _ if over => None,
                 Next::Link => next_page(&answer.headers),
                 Next::Number if count < size || is_last(&answer, listing.pages) => None,
-                Next::Number => {
-                    let mut next = first.clone();
-                    let page = (listing.pages + 1).to_string();
-                    next.query_pairs_mut().append_pair("page", &page);
-                    Some(next.to_string())
-                }
+                Next::Number => numbered(&(listing.pages + 1).to_string()),
+                Next::Header => match answer.header("x-next-page") {
+                    Some("") => None,
+                    Some(page) => numbered(page),
+                    None => next_page(&answer.headers),
+                },
             };
             let Some(next) = next else { return Ok(listing) };
             if listing.pages == PAGES || bytes > LISTING_CAP {
