@@ -58,8 +58,28 @@ async fn told(script: &'static str, host: Host, repo: &str) -> Option<FakeForge>
 async fn gitcode_api_acts_on_the_face_of_gitcode_and_reads_it_back() {
     const REPO: &str = "octo/widgets";
     let Some(forge) = told("on_gitcode.py", Host::GitCode, REPO).await else { return };
-    expect![[r#""#]].assert_eq(&forge.thread(REPO, Which::Issue(1)));
-    expect![[r#""#]].assert_eq(&forge.thread(REPO, Which::Change(1)));
+    expect![[r#"
+        issue #1: It breaks
+
+        --- ada
+        Badly.
+
+        --- kim
+        the only comment
+    "#]].assert_eq(&forge.thread(REPO, Which::Issue(1)));
+    expect![[r#"
+        change #1: Mend it
+
+        --- ada
+
+        --- kim
+        hello again
+
+        === src/lib.rs:5
+
+        --- kim
+        why?
+    "#]].assert_eq(&forge.thread(REPO, Which::Change(1)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
