@@ -66,7 +66,8 @@ async fn gitcode_api_acts_on_the_face_of_gitcode_and_reads_it_back() {
 
         --- kim
         the only comment
-    "#]].assert_eq(&forge.thread(REPO, Which::Issue(1)));
+    "#]]
+    .assert_eq(&forge.thread(REPO, Which::Issue(1)));
     expect![[r#"
         change #1: Mend it
 
@@ -79,7 +80,8 @@ async fn gitcode_api_acts_on_the_face_of_gitcode_and_reads_it_back() {
 
         --- kim
         why?
-    "#]].assert_eq(&forge.thread(REPO, Which::Change(1)));
+    "#]]
+    .assert_eq(&forge.thread(REPO, Which::Change(1)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
