@@ -37,6 +37,9 @@ pub(crate) enum Next {
     Link,
     /// By counting: a page that is not full is the last one, and so is the first page again.
     Number,
+    /// By `Link` where there is one, else by counting up to the host's own count of all items. An
+    /// empty page is the last one: what is hidden from us is counted all the same.
+    Total,
 }
 
 impl Client {
@@ -68,6 +71,7 @@ impl Client {
         let mut listing = Listing { items: Vec::new(), pages: 0 };
         let mut seen = HashSet::new();
         let mut bytes = 0;
+        let mut counted = None;
         loop {
             let answer = self.read_raw(what, url, self.now()).await?;
             bytes += answer.body.len();
@@ -75,9 +79,13 @@ impl Client {
             let (count, known) = (page.len(), seen.len());
             let over = page.iter().any(&enough);
             let repeated = page.iter().filter(|item| seen.contains(&id(item))).count();
-            if pages.next == Next::Number && listing.pages > 0 && count > 0 && repeated == count {
+            if pages.next != Next::Link && listing.pages > 0 && count > 0 && repeated == count {
                 // Some hosts answer with the first page again past the end.
                 return Ok(listing);
+            }
+            let all = total(&answer);
+            if pages.next == Next::Total && *counted.get_or_insert(all) != all {
+                return Err(Error::Conflict { what: what.to_owned() });
             }
             listing.pages += 1;
             for item in page {
@@ -87,16 +95,19 @@ impl Client {
             if seen.len() != known + count {
                 return Err(garbled(format!("page {} repeats an earlier one", listing.pages)));
             }
+            let by_number = || {
+                let mut next = first.clone();
+                next.query_pairs_mut().append_pair("page", &(listing.pages + 1).to_string());
+                next.to_string()
+            };
             let next = match pages.next {
                 _ if over => None,
                 Next::Link => next_page(&answer.headers),
                 Next::Number if count < size || is_last(&answer, listing.pages) => None,
-                Next::Number => {
-                    let mut next = first.clone();
-                    let page = (listing.pages + 1).to_string();
-                    next.query_pairs_mut().append_pair("page", &page);
-                    Some(next.to_string())
-                }
+                Next::Number => Some(by_number()),
+                Next::Total if answer.header(LINK.as_str()).is_some() => next_page(&answer.headers),
+                Next::Total if count == 0 => None,
+                Next::Total => all.is_some_and(|all| listing.items.len() < all).then(by_number),
             };
             let Some(next) = next else { return Ok(listing) };
             if listing.pages == PAGES || bytes > LISTING_CAP {
@@ -118,6 +129,11 @@ impl Client {
 fn is_last(answer: &Answer, pages: usize) -> bool {
     let total = answer.header("total_page").and_then(|total| total.parse::<usize>().ok());
     total.is_some_and(|total| pages >= total)
+}
+
+/// Reads the host's own count of all items.
+fn total(answer: &Answer) -> Option<usize> {
+    answer.header("x-total-count").and_then(|total| total.parse().ok())
 }
 
 /// Finds the address of the next page in the `Link` headers.

@@ -1,0 +1,1 @@
+//! The adapter against a server that answers as Gitea or Forgejo does.
