@@ -16,7 +16,7 @@ use crate::postgres::{ADDRESS_VARIABLE, Database};
 use crate::verdict::Verdict;
 
 /// The variable that names the program under test.
-const PROGRAM_VARIABLE: &str = "PATCHWRIGHT_TEST_PROGRAM";
+pub(crate) const PROGRAM_VARIABLE: &str = "PATCHWRIGHT_TEST_PROGRAM";
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -27,7 +27,7 @@ pub(crate) struct Options {
 
 /// How the driver and the program under test are built.
 #[derive(Clone, Copy, Debug)]
-enum Build {
+pub(crate) enum Build {
     /// As the tests are: nothing is built anew for it.
     Dev,
     /// Optimised, because its speed is the question.
@@ -64,7 +64,7 @@ fn drive(workspace: &Workspace, name: &str, build: Build, options: &Options) -> 
 }
 
 /// Builds a driver and the program under test, and returns the folder of both.
-fn build_programs(workspace: &Workspace, name: &str, build: Build) -> Result<PathBuf> {
+pub(crate) fn build_programs(workspace: &Workspace, name: &str, build: Build) -> Result<PathBuf> {
     let mut command = workspace.cargo();
     command.args(["build", "--quiet", "--package", "patchwright", "--bin", "patchwright"]);
     command.args(["--package", "testkit", "--bin", name]);

@@ -3,14 +3,17 @@
 //! [`forge`] is a fake forge that a real adapter talks to over HTTP, [`github`] its face and its
 //! deliveries, [`signature`] how every forge signs,
 //! [`thread`] its conversations as text, [`clock`] time that a test moves by hand;
-//! [`world`] puts the whole product around it; [`mod@bench`] measures it and [`chaos`] kills it.
+//! [`world`] puts the whole product around it; [`mod@bench`] measures it, [`chaos`] kills it,
+//! and [`e2e`] puts it before people and a real forge.
 
 pub mod bench;
 pub mod chaos;
 pub mod clock;
+pub mod e2e;
 pub mod forge;
 pub mod fuzz;
 pub mod github;
+mod nest;
 pub mod signature;
 pub mod thread;
 pub mod world;
