@@ -244,19 +244,34 @@ impl Person {
         self.does(Method::GET, &path, None).await
     }
 
-    /// Leaves a comment on a line of the new side; `event` is `COMMENT`, or `PENDING` for a draft.
-    pub(super) async fn reviews(
-        &self,
-        change: u64,
-        event: &str,
-        (path, line): (&str, u64),
-        body: &str,
-    ) -> Result<Review> {
+    /// Leaves a comment on a line of the new side.
+    pub(super) async fn reviews(&self, change: u64, at: (&str, u64), body: &str) -> Result<Review> {
+        let wish = json!({ "event": "COMMENT", "comments": [on_line(at, body)] });
+        self.does(Method::POST, &here(&format!("pulls/{change}/reviews")), Some(&wish)).await
+    }
+
+    /// Begins a review with a comment on a line of the new side, and does not submit it.
+    pub(super) async fn drafts(&self, change: u64, at: (&str, u64), body: &str) -> Result<Review> {
         let wish = json!({
-            "event": event,
-            "comments": [{ "path": path, "new_position": line, "body": body }],
+            "event": "PENDING",
+            "body": "to be continued",
+            "comments": [on_line(at, body)],
         });
         self.does(Method::POST, &here(&format!("pulls/{change}/reviews")), Some(&wish)).await
+    }
+
+    /// Sends a review that the server breaks off at after its first comment, which then waits for
+    /// ever to be submitted.
+    pub(super) async fn breaks_off(&self, change: u64, at: (&str, u64), body: &str) -> Result<()> {
+        let wish = json!({
+            "event": "COMMENT",
+            // No file is called like that, and git cannot even be asked.
+            "comments": [on_line(at, body), on_line(("\0", 1), "never")],
+        });
+        let path = here(&format!("pulls/{change}/reviews"));
+        let status = self.asks(Method::POST, &path, Some(&wish)).await?.status();
+        ensure!(status.is_server_error(), "a broken review was answered with {status}");
+        Ok(())
     }
 
     /// Returns the newest state of each context on a commit.
@@ -315,6 +330,10 @@ impl Person {
     fn address(&self, path: &str) -> Result<Url> {
         Ok(self.site.join("api/v1/")?.join(path)?)
     }
+}
+
+fn on_line((path, line): (&str, u64), body: &str) -> Value {
+    json!({ "path": path, "new_position": line, "body": body })
 }
 
 /// Returns a path below the repository of the stories.

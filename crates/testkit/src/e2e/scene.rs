@@ -87,7 +87,7 @@ impl Scene {
         let secret = SecretString::from(uuid::Uuid::new_v4().to_string());
         let product =
             Product::start(&nest, &options.program, outside, (&site, &bot), &secret).await?;
-        let address = format!("http://{}/webhook", door.address());
+        let address = format!("http://{}/api/webhook", door.address());
         maintainer.hooks(&address, &secret).await.context("cannot create the webhook")?;
         let adapter = adapter_of(&site, &bot)?;
         let repo = adapter.repository(&format!("{OWNER}/{NAME}")).await?;

@@ -75,7 +75,7 @@ pub(super) async fn delivered_again(scene: &Scene) -> Result<()> {
 }
 
 pub(super) async fn wrong_secret(scene: &Scene) -> Result<()> {
-    let address = format!("http://{}/webhook?from=elsewhere", scene.door.address());
+    let address = format!("http://{}/api/webhook?from=elsewhere", scene.door.address());
     let hook = scene.maintainer.hooks(&address, &SecretString::from("another secret")).await?;
     let issue = scene.writer.opens_issue("Whose?", "Somebody's.").await?;
     let refused = until("the delivery with another secret", async || {

@@ -6,7 +6,7 @@ use domain::{Publication, Subject};
 use forge::{Error, Look, Read as _, Write as _};
 
 use crate::e2e::adapter::{added, comment_of, inline, publication, removed, text, unchanged};
-use crate::e2e::person::Comment;
+use crate::e2e::person::{Comment, Person};
 use crate::e2e::scene::{FILE, Scene};
 
 pub(super) async fn on_each_side(scene: &Scene) -> Result<()> {
@@ -66,8 +66,7 @@ pub(super) async fn conversation_in_a_thread(scene: &Scene) -> Result<()> {
     let finding = inline(&subject, &head, (None, added(10)), "something")?;
     let (comment, thread) = sent(scene, &finding).await?;
     let thread = thread.context("it stands in no thread")?;
-    let place = (FILE, 10);
-    scene.writer.reviews(subject.number, "COMMENT", place, "I do not think so.").await?;
+    scene.writer.reviews(subject.number, (FILE, 10), "I do not think so.").await?;
     let reply = Reply { body: text("it-again"), thread: thread.clone() };
     let reply = publication(&subject, "reply:c1", Effect::Reply(reply))?;
     let (answer, answered) = sent(scene, &reply).await?;
@@ -128,25 +127,28 @@ pub(super) async fn leftovers(scene: &Scene) -> Result<()> {
     let (first, _) = sent(scene, &on(added(10), "before")?).await?;
     // What a process that died in the middle leaves: our comment, in a review never submitted.
     let number = subject.number;
-    scene.bot.reviews(number, "PENDING", (FILE, 11), &first.body).await?;
-    let own_words = scene.writer.reviews(number, "PENDING", (FILE, 12), "still thinking").await?;
+    scene.bot.breaks_off(number, (FILE, 11), &first.body).await?;
+    let own_words = scene.writer.drafts(number, (FILE, 12), "still thinking").await?;
+    let waiting = async |person: &Person| -> Result<Vec<u64>> {
+        let mut reviews = person.sees_reviews(number).await?;
+        reviews.retain(|review| review.state == "PENDING");
+        Ok(reviews.iter().map(|review| review.id).collect())
+    };
+    ensure!(waiting(&scene.bot).await?.len() == 1, "the server left nothing behind");
 
     sent(scene, &on(added(31), "after")?).await?;
-    let waiting = |reviews: Vec<crate::e2e::person::Review>| {
-        reviews.into_iter().filter(|review| review.state == "PENDING").map(|review| review.id)
-    };
-    let ours: Vec<u64> = waiting(scene.bot.sees_reviews(number).await?).collect();
+    let ours = waiting(&scene.bot).await?;
     ensure!(ours.is_empty(), "our leftover waits still: {ours:?}");
-    let theirs: Vec<u64> = waiting(scene.writer.sees_reviews(number).await?).collect();
+    let theirs = waiting(&scene.writer).await?;
     ensure!(theirs == [own_words.id], "the person's draft is gone: {theirs:?}");
     let lines = scene.stranger.sees_lines(number).await?;
     let places: Vec<u64> = lines.iter().map(|comment| comment.position).collect();
     ensure!(places == [10, 31], "people see comments on the lines {places:?}");
 
     // Words without our marker under our own account are somebody's: they are never sent along.
-    let foreign = scene.bot.reviews(number, "PENDING", (FILE, 12), "typed by hand").await?;
+    let foreign = scene.bot.drafts(number, (FILE, 12), "typed by hand").await?;
     let refused = scene.adapter.send(&on(removed(20), "never")?, None).await;
-    let theirs: Vec<u64> = waiting(scene.bot.sees_reviews(number).await?).collect();
+    let theirs = waiting(&scene.bot).await?;
     ensure!(theirs == [foreign.id], "the words typed by hand are gone: {theirs:?} ({refused:?})");
     let seen = scene.stranger.sees_lines(number).await?;
     let leaked = seen.iter().any(|comment| comment.body == "typed by hand");
