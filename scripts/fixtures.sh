@@ -1,6 +1,7 @@
 #!/bin/sh
-# Fetches the payloads that others published and the tests of the webhooks read, into
-# target/fixtures/{github,gitlab}. They are pinned by version and checksum, and fetched once.
+# Fetches what others published and our tests read, into target/fixtures: payloads of webhooks
+# (github, gitlab) and GitHub's description of its API (github-openapi). It is pinned by version and
+# checksum, and fetched once.
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -8,6 +9,8 @@ fixtures="$root/target/fixtures"
 
 github_version=7.6.1
 github_sha256=89e6cb1c6345d32e3dd775617fa54effbdc26c859e514898d7728e95e9738280
+openapi_version=23.0.2
+openapi_sha256=71a18407dd5e8464f4e0525daf03deabbe65abd9287d6adc7b5d98f516cd0d0c
 gitlab_version=v1.46.0
 gitlab_sum='h1:YxBWFZIFYKcGESCb9fpkwzouo+apyB9pr/XTWzNoL24='
 
@@ -42,6 +45,17 @@ if ! holds github "$github_version"; then
     mkdir github
     tar -xzf "$archive" -C github --strip-components 1
     settle github "$github_version"
+fi
+
+if ! holds github-openapi "$openapi_version"; then
+    echo "fixtures: fetching @octokit/openapi $openapi_version"
+    command -v npm >/dev/null || stop "npm is needed for GitHub's description of its API"
+    archive=$(npm pack --silent "@octokit/openapi@$openapi_version")
+    echo "$openapi_sha256  $archive" | sha256sum --check --quiet || stop "the npm package has another checksum"
+    mkdir github-openapi
+    # Of a dozen descriptions in it, one is read.
+    tar -xzf "$archive" -C github-openapi --strip-components 2 package/generated/api.github.com.json
+    settle github-openapi "$openapi_version"
 fi
 
 if ! holds gitlab "$gitlab_version"; then

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::command::Workspace;
-use crate::driver::{Build, PROGRAM_VARIABLE, build_programs};
+use crate::driver::{Build, Needs, PROGRAM_VARIABLE, build_programs};
 use crate::gitea::{self, Gitea};
 use crate::suite::Outcome;
 use crate::verdict::Verdict;
@@ -58,7 +58,7 @@ pub(crate) fn step(workspace: &Workspace) -> Result<Outcome> {
 }
 
 fn drive(workspace: &Workspace, options: &Options, server: &Gitea) -> Result<Verdict> {
-    let programs = build_programs(workspace, "e2e", Build::Dev)?;
+    let programs = build_programs(workspace, "e2e", Build::Dev, Needs::Product)?;
     let mut command = workspace.command(programs.join("e2e"));
     command.env(PROGRAM_VARIABLE, programs.join("patchwright"));
     command.arg("--gitea").arg(&server.program).arg("--gitea-source").arg(&server.source);

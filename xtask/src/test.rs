@@ -32,7 +32,7 @@ enum Step {
     Format,
     /// The shape of the project holds.
     Tidy,
-    /// The example payloads that others publish are at hand.
+    /// The payloads and descriptions that others publish are at hand.
     Fixtures,
     /// Everything builds.
     Build,

@@ -4,8 +4,12 @@
 //! it, point a real adapter at [`FakeForge::url`], and read the conversation back as text. It
 //! keeps everything in memory, and takes its time from the clock that it is given.
 
+mod app;
 mod control;
+mod delivery;
+mod diff;
 mod exchange;
+mod face;
 mod fault;
 mod happened;
 mod model;
@@ -16,34 +20,47 @@ mod wire;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use domain::Clock;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub use app::RegisteredApp;
+pub use delivery::{Answered, SignedDelivery};
+pub use diff::{DiffFile, DiffLine, FakeDiff, Hunk, Misplaced};
 pub use exchange::{Moment, Request, Violation};
 pub use fault::{Fault, Faults, Limit, LimitHeaders, Often, On, Outage};
 pub use happened::{Happened, What};
-pub use model::{LONGEST_BODY, Lag, Refusal};
+pub use model::{Anchors, CommentIds, Habits, LONGEST_BODY, Lag, Numbering, Refusal};
 pub use object::{
-    Account, AccountKind, CommentKind, FakeChange, FakeComment, FakeRepo, FakeSubject, Reaction,
-    Spot,
+    Access, Account, AccountKind, Anchor, Annotation, CommentKind, Credential, DraftTarget,
+    FakeApp, FakeBranch, FakeChange, FakeCheck, FakeComment, FakeDraft, FakeInstallation, FakeRepo,
+    FakeReview, FakeRun, FakeStatus, FakeSubject, FakeThread, HeadRepo, Inline, Lines, Maintainers,
+    Reaction, ReviewState, Side, Spot, StatusState, Verdict, Version, Which,
 };
 
 pub(crate) use exchange::{Answer, Asked};
-pub(crate) use fault::SplitMix;
-pub(crate) use model::{Model, Named, Reacted, Target};
+pub(crate) use face::{Face, Sender};
+pub(crate) use fault::{Kind, SplitMix};
+pub(crate) use model::{Act, Denied, Edit, Model, Named, NewReview, Proposal, Reacted, Target};
+pub(crate) use object::{Bearer, Reach, commit};
+pub(crate) use people::{settled, submitted, thread_of, told_of};
 pub(crate) use serve::Shared;
 
-use crate::github::SignedDelivery;
+use ::forge::Host;
+
+use crate::description::Description;
+
 use serve::Log;
 use wire::Port;
 
 /// How to start a fake forge.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Whose face it has.
+    pub host: Host,
     /// The port on the loopback interface; 0 for any.
     pub port: u16,
     /// The port of the control endpoints; 0 for any.
@@ -59,7 +76,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let secret = "the webhook secret of the fake forge".to_owned();
-        Self { port: 0, control_port: 0, secret, seed: 1, deliver_to: None }
+        Self { host: Host::GitHub, port: 0, control_port: 0, secret, seed: 1, deliver_to: None }
     }
 }
 
@@ -81,6 +98,7 @@ impl FakeForge {
     }
 
     pub async fn start(clock: Arc<dyn Clock>, options: Options) -> io::Result<Self> {
+        let face = face_of(options.host)?;
         let life = CancellationToken::new();
         let faults = Arc::new(Faults::default());
         faults.seed(options.seed);
@@ -89,11 +107,13 @@ impl FakeForge {
         let control = TcpListener::bind(control_address).await?;
         let forge = Self {
             shared: Arc::new(Shared {
-                model: Mutex::default(),
+                model: Mutex::new(Model::new(face.habits())),
+                face,
                 faults,
                 clock,
                 url: format!("http://{}", port.address()),
                 log: Mutex::new(Log::default()),
+                description: OnceLock::new(),
             }),
             secret: options.secret,
             control_url: format!("http://{}/_control", control.local_addr()?),
@@ -128,9 +148,16 @@ impl FakeForge {
         &self.shared.faults
     }
 
+    /// Holds every exchange from now on to the host's description: what it does not have is a
+    /// violation.
+    pub fn keeps_to(&self, description: &'static Description) {
+        self.shared.description.set(description).unwrap_or(());
+    }
+
     /// Makes the delivery of what happened, with an id of its own.
     pub fn delivery(&self, happened: &Happened) -> SignedDelivery {
-        SignedDelivery::of(happened, self.url(), &self.secret, &self.guid())
+        let sender = Sender { url: self.url(), secret: &self.secret, guid: &self.guid() };
+        self.shared.face.delivery(happened, sender)
     }
 
     /// Takes what was done through the API since the last call: the forge tells its webhooks of it
@@ -181,6 +208,16 @@ impl FakeForge {
     fn guid(&self) -> String {
         let hex = self.random_hex(32);
         [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    }
+}
+
+fn face_of(host: Host) -> io::Result<Box<dyn Face>> {
+    match host {
+        Host::GitHub => Ok(Box::new(crate::github::GitHub)),
+        Host::GitLab | Host::GitCode | Host::Gitea | Host::Local => {
+            let why = format!("the fake forge has no face of {host}");
+            Err(io::Error::new(io::ErrorKind::Unsupported, why))
+        }
     }
 }
 

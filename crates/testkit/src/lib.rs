@@ -2,6 +2,7 @@
 //!
 //! [`forge`] is a fake forge that a real adapter talks to over HTTP, [`github`] its face and its
 //! deliveries, [`signature`] how every forge signs,
+//! [`description`] what hosts publish of their APIs,
 //! [`thread`] its conversations as text, [`clock`] time that a test moves by hand;
 //! [`world`] puts the whole product around it; [`mod@bench`] measures it, [`chaos`] kills it,
 //! and [`e2e`] puts it before people and a real forge.
@@ -9,6 +10,7 @@
 pub mod bench;
 pub mod chaos;
 pub mod clock;
+pub mod description;
 pub mod e2e;
 pub mod forge;
 pub mod fuzz;

@@ -40,8 +40,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::HandClock;
-use crate::forge::{FakeForge, Happened};
-use crate::github::{Answered, SignedDelivery};
+use crate::forge::{Answered, FakeForge, Happened, SignedDelivery};
 use log::ErrorLog;
 
 pub use place::postgres;

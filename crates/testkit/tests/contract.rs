@@ -18,6 +18,7 @@ use forge::{Error, Host, Look, Ours, Permission, Read, Write};
 use report::marker::MarkerKey;
 use report::redact::Redactor;
 use secrecy::SecretString;
+use testkit::description::Description;
 use testkit::forge::{Lag, Limit, Often, Outage};
 use testkit::{FakeForge, HandClock, SignedDelivery};
 
@@ -35,6 +36,7 @@ impl Scene {
     async fn new() -> Self {
         let clock = Arc::new(HandClock::default());
         let forge = FakeForge::github(clock.clone()).await.unwrap();
+        forge.keeps_to(Description::github());
         forge.person("ada");
         let bot = forge.bot(BOT);
         let repo = forge.repo(REPO);

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::anchor::{Line, LineKind, Spot};
+use domain::anchor::{Line, LineKind, Side, Spot};
 use domain::{AccountId, Actor, Subject, SubjectKind};
 use http::Method;
 
@@ -338,11 +338,16 @@ fn threads_of(mut comments: Vec<(Review, ReviewComment)>) -> Vec<InlineThread> {
 fn spot(review: &Review, comment: &ReviewComment) -> Spot {
     let Ground { path, kind, line, commit } = Ground::of(comment);
     let at = |number| Line { kind, old: number, new: number };
+    let side = match kind {
+        LineKind::Removed => Side::Old,
+        LineKind::Added | LineKind::Context => Side::New,
+    };
     let head = review.commit_id.clone().filter(|commit| !commit.is_empty());
     let first = line - comment.extra_lines_count;
     Spot {
         path,
         old_path: None,
+        side,
         start: (first != line).then(|| at(first)),
         line: at(line),
         commit: head.or(commit).unwrap_or_default(),

@@ -190,7 +190,7 @@ impl<M: Moves + ?Sized> Slots<'_, M> {
             let listed = standing.iter().any(|standing| standing.said.id == *own_id);
             match pauses.next() {
                 Some(pause) if !listed => {
-                    self.0.clock().sleep_until(self.0.clock().now() + *pause).await
+                    self.0.clock().sleep_until(self.0.clock().now() + *pause).await;
                 }
                 Some(_) | None => break standing,
             }

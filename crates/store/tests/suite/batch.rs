@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::anchor::{Line, LineKind, Spot};
+use domain::anchor::{Line, LineKind, Side, Spot};
 use domain::publication::{CommentBody, Effect, Inline};
 use domain::{Publication, Receipt, Slot, Subject};
 use store::claim::{Held, LEASE};
@@ -32,6 +32,7 @@ fn inline(n: u64, batch: &str) -> Publication {
             at: Spot {
                 path: "a.rs".to_owned(),
                 old_path: None,
+                side: Side::New,
                 start: None,
                 line: Line { kind: LineKind::Added, old: n, new: n },
                 commit: "c0".to_owned(),

@@ -35,7 +35,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let Arguments { port, control_port, secret, seed, deliver_to } = Arguments::parse();
-    let options = Options { port, control_port, secret, seed, deliver_to };
+    let options = Options { port, control_port, secret, seed, deliver_to, ..Options::default() };
     let forge = FakeForge::start(Arc::new(WallClock::default()), options).await?;
     println!("forge {}", forge.url());
     println!("control {}", forge.control_url());

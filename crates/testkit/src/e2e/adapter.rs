@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use domain::anchor::{Line, LineKind, Spot};
+use domain::anchor::{Line, LineKind, Side, Spot};
 use domain::publication::{CommentBody, Effect, Inline};
 use domain::{Publication, Receipt, Slot, Subject};
 use forge::Ours;
@@ -45,7 +45,7 @@ pub(super) fn removed(old: u64) -> Line {
 
 /// Returns a line that the change leaves as it is, by its number on the new side.
 pub(super) fn unchanged(old: u64, new: u64) -> Line {
-    Line { kind: LineKind::Unchanged, old, new }
+    Line { kind: LineKind::Context, old, new }
 }
 
 /// Makes a comment on lines of the file that the changes are about.
@@ -55,7 +55,12 @@ pub(super) fn inline(
     (start, line): (Option<Line>, Line),
     name: &str,
 ) -> Result<Publication> {
-    let at = Spot { path: FILE.to_owned(), old_path: None, start, line, commit: head.to_owned() };
+    let side = match line.kind {
+        LineKind::Removed => Side::Old,
+        LineKind::Added | LineKind::Context => Side::New,
+    };
+    let (path, commit) = (FILE.to_owned(), head.to_owned());
+    let at = Spot { path, old_path: None, side, start, line, commit };
     let effect = Effect::Inline(Inline { body: text(name), at, suggestion: None, batch: None });
     publication(subject, &format!("thread:{name}"), effect)
 }

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use super::fault::{Fault, Limit, LimitHeaders, Often, On, Outage};
 use super::happened::Happened;
 use super::model::{Lag, Refusal};
-use super::object::{AccountKind, FakeChange, Spot};
+use super::object::{AccountKind, CommentKind, FakeChange, Spot, Which};
 use super::{Account, FakeForge};
 use crate::thread;
 
@@ -174,10 +174,8 @@ async fn conversation(
     Path((owner, name, number)): Path<(String, String, u64)>,
 ) -> Response {
     let repo = format!("{owner}/{name}");
-    let subject = control.forge.try_subject(&repo, number);
-    let said = control.forge.try_conversation(&repo, number);
-    match subject.and_then(|subject| Ok(thread::print(&subject, &said?))) {
-        Ok(text) => text.into_response(),
+    match control.forge.try_transcript(&repo, Which::Any(number)) {
+        Ok(all) => thread::print(&all).into_response(),
         Err(refusal) => (StatusCode::NOT_FOUND, refusal.to_string()).into_response(),
     }
 }
@@ -208,14 +206,27 @@ impl Control {
                 self.deliver(forge.try_opens(&actor, &repo, &title, &body, Some(change))?).await
             }
             Order::Comment { actor, repo, number, body } => {
-                let spot = Spot::Conversation;
-                self.deliver(forge.try_comments(&actor, &repo, number, spot, &body)?).await
+                let (which, spot) = (Which::Any(number), Spot::Conversation);
+                self.deliver(forge.try_comments(&actor, &repo, which, spot, &body)?).await
             }
             Order::Edit { actor, repo, comment, body } => {
-                self.deliver(forge.try_edits(&actor, &repo, comment, &body)?).await
+                self.deliver(forge.try_edits(
+                    &actor,
+                    &repo,
+                    CommentKind::Conversation,
+                    comment,
+                    &body,
+                )?)
+                .await
             }
             Order::Delete { actor, repo, comment } => {
-                self.deliver(forge.try_deletes(&actor, &repo, comment)?).await
+                self.deliver(forge.try_deletes(
+                    &actor,
+                    &repo,
+                    CommentKind::Conversation,
+                    comment,
+                )?)
+                .await
             }
             Order::Outage { outage } => {
                 faults.outage(outage).await;

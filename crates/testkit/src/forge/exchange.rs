@@ -21,6 +21,21 @@ impl Asked {
     pub(crate) fn header(&self, name: impl header::AsHeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
+
+    /// Returns the path's segments, decoded; `None` if they are no percent-encoded UTF-8.
+    pub(crate) fn segments(&self) -> Option<Vec<String>> {
+        let decode = |segment| {
+            let decoded = percent_encoding::percent_decode_str(segment).decode_utf8();
+            decoded.map(std::borrow::Cow::into_owned).ok()
+        };
+        self.uri.path().strip_prefix('/')?.split('/').map(decode).collect()
+    }
+
+    /// Returns the pairs of the query, decoded.
+    pub(crate) fn query(&self) -> Vec<(String, String)> {
+        let query = self.uri.query().unwrap_or_default();
+        url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+    }
 }
 
 /// What a face answers, and what else came of the request.
@@ -30,9 +45,9 @@ pub(crate) struct Answer {
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Option<Value>,
     /// What a well-behaved client would not have done.
-    pub(crate) violation: Option<String>,
+    pub(crate) violations: Vec<String>,
     /// What the request changed: the forge would tell it to its webhooks.
-    pub(crate) happened: Option<Box<Happened>>,
+    pub(crate) happened: Vec<Happened>,
 }
 
 impl Answer {
@@ -41,8 +56,8 @@ impl Answer {
             status,
             headers: Vec::new(),
             body: (!body.is_null()).then_some(body),
-            violation: None,
-            happened: None,
+            violations: Vec::new(),
+            happened: Vec::new(),
         }
     }
 
@@ -54,12 +69,14 @@ impl Answer {
         self
     }
 
-    pub(crate) fn violating(self, why: impl Into<String>) -> Self {
-        Self { violation: Some(why.into()), ..self }
+    pub(crate) fn violating(mut self, why: impl Into<String>) -> Self {
+        self.violations.push(why.into());
+        self
     }
 
-    pub(crate) fn telling(self, happened: Happened) -> Self {
-        Self { happened: Some(Box::new(happened)), ..self }
+    pub(crate) fn telling(mut self, happened: Happened) -> Self {
+        self.happened.push(happened);
+        self
     }
 
     pub(super) fn into_response(self) -> Response {

@@ -33,6 +33,8 @@ pub enum Fault {
     LoseAnswer,
     /// The request was done, and a 502 is answered.
     BreakAnswer,
+    /// So many entries of a batch that is not atomic are done, and a 500 is answered.
+    BreakAfter(u32),
 }
 
 /// Which requests a rule looks at.
@@ -61,7 +63,7 @@ pub enum Often {
 
 /// The kinds of requests that rules tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Read,
     Write,
     NewComment,
@@ -180,6 +182,11 @@ impl Faults {
     /// Answers 503 to requests that are not done.
     pub fn fail_requests(&self, often: Often) {
         self.add(Fault::FailBefore, On::All, often);
+    }
+
+    /// Lets batches that are not atomic break down after so many entries.
+    pub fn break_batches(&self, after: u32, often: Often) {
+        self.add(Fault::BreakAfter(after), On::Writes, often);
     }
 
     /// Holds writes that have arrived and are not done yet.
@@ -334,6 +341,7 @@ impl Fault {
             Self::HoldAfter => "hold-after",
             Self::LoseAnswer => "lose-answer",
             Self::BreakAnswer => "break-answer",
+            Self::BreakAfter(_) => "break-after",
         }
     }
 }

@@ -1,19 +1,39 @@
-//! The state of the fake forge, in no host's words: accounts, repositories, subjects, comments.
+//! The state of the fake forge, in no host's words.
 //!
 //! People's actions and the HTTP faces change it through the same functions, which refuse what
-//! a forge refuses. It knows neither HTTP nor JSON nor faults; the time is an argument.
+//! a forge refuses. It knows neither HTTP nor JSON nor faults; who acts and when is an argument.
+//! What differs from host to host in the state itself stands in [`Habits`]; the rest is the faces'.
+
+mod account;
+mod code;
+mod comment;
+mod repo;
+mod review;
+mod status;
+mod subject;
+mod thread;
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use domain::Time;
-use forge::Permission;
 use serde::{Deserialize, Serialize};
 
+use super::diff::Misplaced;
 use super::object::{
-    Account, AccountKind, CommentKind, FakeChange, FakeComment, FakeRepo, FakeSubject, Reaction,
-    Spot, commit,
+    Account, CommentKind, FakeApp, FakeCheck, FakeComment, FakeDraft, FakeInstallation, FakeRepo,
+    FakeReview, FakeRun, FakeStatus, FakeSubject, FakeThread, Token,
 };
+
+pub(crate) use account::Denied;
+pub(crate) use code::Moved;
+pub(crate) use comment::{Reacted, Target};
+pub(crate) use repo::Named;
+pub(crate) use review::NewReview;
+pub(crate) use subject::{Edit, Proposal};
+
+use code::Code;
+use subject::Row;
 
 /// The longest text that a comment may have, in characters.
 pub const LONGEST_BODY: usize = 65_536;
@@ -35,55 +55,111 @@ pub(super) enum Listed {
     After(u32),
 }
 
+/// What a host's state has of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Habits {
+    pub numbering: Numbering,
+    pub comment_ids: CommentIds,
+    pub anchors: Anchors,
+    /// In characters.
+    pub longest_body: usize,
+}
+
+/// How issues and changes are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbering {
+    /// Both share one row.
+    One,
+    /// `#1` and `!1` both exist.
+    Separate,
+}
+
+/// How comments of the conversation and inline comments are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommentIds {
+    One,
+    /// Separately, and the ids overlap.
+    Overlapping,
+}
+
+/// Whether an inline comment must stand on a line of the diff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchors {
+    Checked,
+    Unchecked,
+}
+
 /// What the forge does not do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("there is no {0}")]
     Missing(String),
-    #[error("body is too long (maximum is {LONGEST_BODY} characters)")]
-    TooLong,
+    #[error("body is too long (maximum is {0} characters)")]
+    TooLong(usize),
     #[error("{0} can't be blank")]
     Blank(&'static str),
     #[error("{login} may not {what}")]
     Forbidden { login: String, what: &'static str },
     #[error("{0} is taken")]
     Taken(String),
+    #[error("both an issue and a change have the number {0}")]
+    Ambiguous(u64),
+    #[error("a comment cannot stand there: {0}")]
+    Misplaced(#[from] Misplaced),
+    #[error("{0} is protected")]
+    Protected(String),
+    #[error("{0} is not what it was expected to be")]
+    Stale(String),
+    #[error("there are no commits between {base} and {head}")]
+    NoCommits { base: String, head: String },
+    #[error("change {0} exists for this branch")]
+    Exists(u64),
+    #[error("{0}")]
+    Impossible(&'static str),
+    /// A batch that is not atomic ended before all of it was done.
+    #[error("the forge broke down midway")]
+    Broken,
 }
 
-/// Whether a reaction is a new one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reacted {
-    Now,
-    Before,
+/// Who does something, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Act<'a> {
+    pub(crate) by: &'a Account,
+    pub(crate) now: Time,
 }
 
-/// What a reaction is put on.
+/// Something that stands on a subject, in the order in which it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    Subject(u64),
+pub(super) enum Entry {
     Comment(CommentKind, u64),
-}
-
-/// What a repository's name leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Named {
-    Now(u64),
-    /// The repository had this name once.
-    Formerly(u64),
+    Review(u64),
 }
 
 #[derive(Debug)]
 pub(crate) struct Model {
+    habits: Habits,
     accounts: BTreeMap<i64, Account>,
-    tokens: HashMap<String, i64>,
+    tokens: HashMap<String, Token>,
+    apps: BTreeMap<u64, FakeApp>,
+    installations: BTreeMap<u64, FakeInstallation>,
     repos: BTreeMap<u64, FakeRepo>,
     former_names: HashMap<String, u64>,
-    subjects: BTreeMap<(u64, u64), FakeSubject>,
+    code: BTreeMap<u64, Code>,
+    subjects: BTreeMap<u64, FakeSubject>,
+    /// The row of each number of each repository.
+    numbers: BTreeMap<(u64, Row, u64), u64>,
     comments: BTreeMap<(CommentKind, u64), FakeComment>,
-    /// What was said on each subject, oldest first.
-    threads: BTreeMap<(u64, u64), Vec<(CommentKind, u64)>>,
+    threads: BTreeMap<u64, FakeThread>,
+    reviews: BTreeMap<u64, FakeReview>,
+    drafts: BTreeMap<u64, FakeDraft>,
+    timelines: BTreeMap<u64, Vec<Entry>>,
+    statuses: Vec<FakeStatus>,
+    checks: BTreeMap<u64, FakeCheck>,
+    runs: Vec<FakeRun>,
     next: Next,
     pub(crate) lag: Lag,
+    /// After how many entries of a batch that is not atomic the forge breaks down.
+    pub(super) breaks_after: Option<u32>,
 }
 
 /// The next id of each kind. The ranges differ wherever a host's differ, so that an id that is taken
@@ -95,391 +171,107 @@ struct Next {
     subject: u64,
     conversation: u64,
     line: u64,
+    thread: u64,
+    review: u64,
     reaction: u64,
+    other: u64,
 }
 
-impl Default for Model {
-    fn default() -> Self {
+impl Model {
+    pub(super) fn new(habits: Habits) -> Self {
         Self {
+            habits,
             accounts: BTreeMap::new(),
             tokens: HashMap::new(),
+            apps: BTreeMap::new(),
+            installations: BTreeMap::new(),
             repos: BTreeMap::new(),
             former_names: HashMap::new(),
+            code: BTreeMap::new(),
             subjects: BTreeMap::new(),
+            numbers: BTreeMap::new(),
             comments: BTreeMap::new(),
             threads: BTreeMap::new(),
+            reviews: BTreeMap::new(),
+            drafts: BTreeMap::new(),
+            timelines: BTreeMap::new(),
+            statuses: Vec::new(),
+            checks: BTreeMap::new(),
+            runs: Vec::new(),
             next: Next {
                 account: 501,
                 repo: 70_001,
                 subject: 880_001,
                 conversation: 1_700_001,
                 line: 1_700_001,
+                thread: 5_200_001,
+                review: 2_900_001,
                 reaction: 33_000_001,
+                other: 61_000_001,
             },
             lag: Lag::None,
-        }
-    }
-}
-
-impl Model {
-    /// Adds an account. Logins are unique without regard to case.
-    pub(crate) fn add_account(
-        &mut self,
-        login: &str,
-        kind: AccountKind,
-    ) -> Result<Account, Refusal> {
-        if self.account(login).is_ok() {
-            return Err(Refusal::Taken(format!("the login {login}")));
-        }
-        let account = Account { id: self.next.account, login: login.to_owned(), kind };
-        self.next.account += 1;
-        self.accounts.insert(account.id, account.clone());
-        Ok(account)
-    }
-
-    pub(crate) fn account(&self, login: &str) -> Result<&Account, Refusal> {
-        let found =
-            self.accounts.values().find(|account| account.login.eq_ignore_ascii_case(login));
-        found.ok_or_else(|| Refusal::Missing(format!("account {login}")))
-    }
-
-    /// Makes `token` a credential of the account.
-    pub(crate) fn add_token(&mut self, login: &str, token: &str) -> Result<(), Refusal> {
-        let id = self.account(login)?.id;
-        self.tokens.insert(token.to_owned(), id);
-        Ok(())
-    }
-
-    pub(crate) fn bearer(&self, token: &str) -> Option<&Account> {
-        self.accounts.get(self.tokens.get(token)?)
-    }
-
-    /// Adds a repository; an owner that does not exist yet becomes an organisation.
-    pub(crate) fn add_repo(&mut self, full_name: &str) -> Result<FakeRepo, Refusal> {
-        let Some((owner, _)) = full_name.split_once('/') else {
-            return Err(Refusal::Missing(format!("owner in the name {full_name}")));
-        };
-        if let Some(Named::Now(_)) = self.named(full_name) {
-            return Err(Refusal::Taken(format!("the name {full_name}")));
-        }
-        let owner = match self.account(owner) {
-            Ok(account) => account.clone(),
-            Err(_) => self.add_account(owner, AccountKind::Organization)?,
-        };
-        let repo = FakeRepo {
-            id: self.next.repo,
-            full_name: full_name.to_owned(),
-            default_branch: "main".to_owned(),
-            owner,
-            permissions: BTreeMap::new(),
-        };
-        self.next.repo += 1;
-        // As on GitHub, a new repository takes over a name that another one left behind.
-        self.former_names.remove(&full_name.to_ascii_lowercase());
-        self.repos.insert(repo.id, repo.clone());
-        Ok(repo)
-    }
-
-    pub(crate) fn named(&self, full_name: &str) -> Option<Named> {
-        let now = self.repos.values().find(|repo| repo.full_name.eq_ignore_ascii_case(full_name));
-        let formerly = || self.former_names.get(&full_name.to_ascii_lowercase()).copied();
-        now.map(|repo| Named::Now(repo.id)).or_else(|| formerly().map(Named::Formerly))
-    }
-
-    pub(crate) fn repo(&self, id: u64) -> Result<&FakeRepo, Refusal> {
-        self.repos.get(&id).ok_or_else(|| Refusal::Missing(format!("repository {id}")))
-    }
-
-    /// Returns the repository that has this name today.
-    pub(crate) fn repo_named(&self, full_name: &str) -> Result<&FakeRepo, Refusal> {
-        match self.named(full_name) {
-            Some(Named::Now(id)) => self.repo(id),
-            _ => Err(Refusal::Missing(format!("repository {full_name}"))),
+            breaks_after: None,
         }
     }
 
-    pub(crate) fn rename(&mut self, id: u64, full_name: &str) -> Result<(), Refusal> {
-        if let Some(Named::Now(_)) = self.named(full_name) {
-            return Err(Refusal::Taken(format!("the name {full_name}")));
-        }
-        let repo = self.repo_mut(id)?;
-        let before = std::mem::replace(&mut repo.full_name, full_name.to_owned());
-        self.former_names.remove(&full_name.to_ascii_lowercase());
-        self.former_names.insert(before.to_ascii_lowercase(), id);
-        Ok(())
-    }
-
-    pub(crate) fn grant(
-        &mut self,
-        repo: u64,
-        login: &str,
-        permission: Permission,
-    ) -> Result<(), Refusal> {
-        let account = self.account(login)?.id;
-        self.repo_mut(repo)?.permissions.insert(account, permission);
-        Ok(())
-    }
-
-    /// Opens an issue, or with `change` a change. Both share one row of numbers.
-    pub(crate) fn open(
-        &mut self,
-        repo: u64,
-        by: &Account,
-        title: &str,
-        body: &str,
-        change: Option<FakeChange>,
-        now: Time,
-    ) -> Result<FakeSubject, Refusal> {
-        check_length(body)?;
-        if title.trim().is_empty() {
-            return Err(Refusal::Blank("title"));
-        }
-        self.repo(repo)?;
-        let last = self.subjects.range((repo, 0)..=(repo, u64::MAX)).next_back();
-        let subject = FakeSubject {
-            id: self.next.subject,
-            number: last.map_or(1, |((_, last), _)| last + 1),
-            title: title.to_owned(),
-            body: body.to_owned(),
-            author: by.clone(),
-            open: true,
-            change,
-            created_at: now,
-            updated_at: now,
-            comments: 0,
-            reactions: Vec::new(),
-        };
-        self.subjects.insert((repo, subject.number), subject.clone());
-        self.next.subject += 1;
-        Ok(subject)
-    }
-
-    pub(crate) fn subject(&self, repo: u64, number: u64) -> Result<&FakeSubject, Refusal> {
-        let found = self.subjects.get(&(repo, number));
-        found.ok_or_else(|| Refusal::Missing(format!("issue or change {number}")))
-    }
-
-    pub(crate) fn close(
-        &mut self,
-        repo: u64,
-        number: u64,
-        now: Time,
-    ) -> Result<FakeSubject, Refusal> {
-        let subject = self.subject_mut(repo, number)?;
-        subject.open = false;
-        subject.updated_at = now;
-        Ok(subject.clone())
-    }
-
-    /// Puts a new commit at the tip of the change's branch and returns the old one.
-    pub(crate) fn push(
-        &mut self,
-        repo: u64,
-        number: u64,
-        now: Time,
-    ) -> Result<(FakeSubject, String), Refusal> {
-        let subject = self.subject_mut(repo, number)?;
-        subject.updated_at = now;
-        let Some(change) = &mut subject.change else {
-            return Err(Refusal::Missing(format!("change {number}")));
-        };
-        let next = commit(&change.head);
-        let before = std::mem::replace(&mut change.head, next);
-        Ok((subject.clone(), before))
-    }
-
-    pub(crate) fn add_comment(
-        &mut self,
-        repo: u64,
-        number: u64,
-        by: &Account,
-        place: Spot,
-        body: &str,
-        now: Time,
-    ) -> Result<FakeComment, Refusal> {
-        check_body(body)?;
-        let listed = match self.lag {
+    /// Returns from when on something new is listed.
+    fn listed(&self, now: Time) -> Listed {
+        match self.lag {
             Lag::None => Listed::From(now),
             Lag::Milliseconds(lag) => Listed::From(now + Duration::from_millis(lag)),
             Lag::Listings(count) => Listed::After(count),
-        };
-        let subject = self.subject_mut(repo, number)?;
-        subject.updated_at = now;
-        subject.comments += u64::from(place == Spot::Conversation);
-        let id = match place {
-            Spot::Conversation => &mut self.next.conversation,
-            Spot::Line { .. } => &mut self.next.line,
-        };
-        let comment = FakeComment {
-            id: *id,
-            repo,
-            number,
-            place,
-            author: by.clone(),
-            body: body.to_owned(),
-            created_at: now,
-            updated_at: now,
-            written_by: by.clone(),
-            reactions: Vec::new(),
-            listed,
-        };
-        *id += 1;
-        let key = (comment.kind(), comment.id);
-        self.threads.entry((repo, number)).or_default().push(key);
-        self.comments.insert(key, comment.clone());
-        Ok(comment)
-    }
-
-    pub(crate) fn comment(
-        &self,
-        repo: u64,
-        kind: CommentKind,
-        id: u64,
-    ) -> Result<&FakeComment, Refusal> {
-        let found = self.comments.get(&(kind, id)).filter(|comment| comment.repo == repo);
-        found.ok_or_else(|| Refusal::Missing(format!("comment {id}")))
-    }
-
-    /// Replaces the text of a comment and returns it with the text that stood there before.
-    pub(crate) fn edit(
-        &mut self,
-        repo: u64,
-        kind: CommentKind,
-        id: u64,
-        by: &Account,
-        body: &str,
-        now: Time,
-    ) -> Result<(FakeComment, String), Refusal> {
-        check_body(body)?;
-        self.may_change(repo, kind, id, by)?;
-        let comment = self.comment_mut(repo, kind, id)?;
-        let before = std::mem::replace(&mut comment.body, body.to_owned());
-        comment.updated_at = now;
-        comment.written_by = by.clone();
-        Ok((comment.clone(), before))
-    }
-
-    pub(crate) fn delete(
-        &mut self,
-        repo: u64,
-        kind: CommentKind,
-        id: u64,
-        by: &Account,
-    ) -> Result<FakeComment, Refusal> {
-        self.may_change(repo, kind, id, by)?;
-        let removed = self.comments.remove(&(kind, id));
-        let comment = removed.ok_or_else(|| Refusal::Missing(format!("comment {id}")))?;
-        if let Some(thread) = self.threads.get_mut(&(repo, comment.number)) {
-            thread.retain(|key| *key != (kind, id));
         }
-        if kind == CommentKind::Conversation {
-            self.subject_mut(repo, comment.number)?.comments -= 1;
-        }
-        Ok(comment)
     }
 
-    pub(crate) fn react(
-        &mut self,
-        repo: u64,
-        target: Target,
-        by: &Account,
-        content: &str,
-    ) -> Result<(Reaction, Reacted), Refusal> {
-        let id = self.next.reaction;
-        let reactions = match target {
-            Target::Subject(number) => &mut self.subject_mut(repo, number)?.reactions,
-            Target::Comment(kind, id) => &mut self.comment_mut(repo, kind, id)?.reactions,
-        };
-        let same = |reaction: &&Reaction| reaction.by.id == by.id && reaction.content == content;
-        if let Some(reaction) = reactions.iter().find(same) {
-            return Ok((reaction.clone(), Reacted::Before));
-        }
-        let reaction = Reaction { id, by: by.clone(), content: content.to_owned() };
-        reactions.push(reaction.clone());
-        self.next.reaction += 1;
-        Ok((reaction, Reacted::Now))
+    /// Returns a number that it never returned before.
+    pub(crate) fn serial(&mut self) -> u64 {
+        take(&mut self.next.other)
     }
 
-    /// Returns what a listing of the conversation shows at this moment, oldest first.
-    pub(crate) fn listing(
-        &self,
-        repo: u64,
-        number: u64,
-        now: Time,
-    ) -> Result<Vec<FakeComment>, Refusal> {
-        self.subject(repo, number)?;
-        let visible = |comment: &FakeComment| match comment.listed {
-            _ if comment.kind() != CommentKind::Conversation => false,
-            Listed::From(at) => at <= now,
-            Listed::After(listings) => listings == 0,
-        };
-        Ok(self.said(repo, number).into_iter().filter(visible).collect())
-    }
-
-    /// Counts one more listing of the subject for the comments that are still missing from them.
-    pub(crate) fn count_listing(&mut self, repo: u64, number: u64) {
-        let thread = self.threads.get(&(repo, number)).into_iter().flatten();
-        for key in thread {
-            if let Some(FakeComment { listed: Listed::After(left), .. }) =
-                self.comments.get_mut(key)
-            {
-                *left = left.saturating_sub(1);
+    /// Takes one more entry of a batch that is not atomic.
+    pub(crate) fn step(&mut self) -> Result<(), Refusal> {
+        match &mut self.breaks_after {
+            None => Ok(()),
+            Some(0) => Err(Refusal::Broken),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
             }
         }
     }
 
-    /// Returns all that was said on the subject, whatever a listing shows, oldest first.
-    pub(crate) fn said(&self, repo: u64, number: u64) -> Vec<FakeComment> {
-        let thread = self.threads.get(&(repo, number)).into_iter().flatten();
-        thread.filter_map(|key| self.comments.get(key)).cloned().collect()
+    fn check_body(&self, body: &str) -> Result<(), Refusal> {
+        if body.trim().is_empty() { Err(Refusal::Blank("body")) } else { self.check_length(body) }
     }
 
-    /// Returns the newest comment of the account in any conversation.
-    pub(crate) fn newest_of(&self, account: i64) -> Option<&FakeComment> {
-        let newest_first = self.comments.values().rev();
-        let mut said = newest_first.filter(|comment| comment.kind() == CommentKind::Conversation);
-        said.find(|comment| comment.author.id == account)
+    fn check_length(&self, body: &str) -> Result<(), Refusal> {
+        let longest = self.habits.longest_body;
+        if body.chars().count() > longest { Err(Refusal::TooLong(longest)) } else { Ok(()) }
     }
+}
 
-    fn comment_mut(
-        &mut self,
-        repo: u64,
-        kind: CommentKind,
-        id: u64,
-    ) -> Result<&mut FakeComment, Refusal> {
-        let found = self.comments.get_mut(&(kind, id)).filter(|comment| comment.repo == repo);
-        found.ok_or_else(|| Refusal::Missing(format!("comment {id}")))
-    }
-
-    /// One's own comments, and everybody's for those who may write.
-    fn may_change(
-        &self,
-        repo: u64,
-        kind: CommentKind,
-        id: u64,
-        by: &Account,
-    ) -> Result<(), Refusal> {
-        let comment = self.comment(repo, kind, id)?;
-        if comment.author.id == by.id || self.repo(repo)?.permission(by).may_write() {
-            return Ok(());
+impl Listed {
+    fn is_listed(self, now: Time) -> bool {
+        match self {
+            Self::From(at) => at <= now,
+            Self::After(listings) => listings == 0,
         }
-        Err(Refusal::Forbidden { login: by.login.clone(), what: "change the comments of others" })
     }
 
-    fn repo_mut(&mut self, id: u64) -> Result<&mut FakeRepo, Refusal> {
-        self.repos.get_mut(&id).ok_or_else(|| Refusal::Missing(format!("repository {id}")))
-    }
-
-    fn subject_mut(&mut self, repo: u64, number: u64) -> Result<&mut FakeSubject, Refusal> {
-        let found = self.subjects.get_mut(&(repo, number));
-        found.ok_or_else(|| Refusal::Missing(format!("issue or change {number}")))
+    /// Counts a listing.
+    fn count(&mut self) {
+        if let Self::After(left) = self {
+            *left = left.saturating_sub(1);
+        }
     }
 }
 
-fn check_body(body: &str) -> Result<(), Refusal> {
-    if body.trim().is_empty() { Err(Refusal::Blank("body")) } else { check_length(body) }
+/// Takes the next number of a row.
+fn take(next: &mut u64) -> u64 {
+    let id = *next;
+    *next += 1;
+    id
 }
 
-fn check_length(body: &str) -> Result<(), Refusal> {
-    if body.chars().count() > LONGEST_BODY { Err(Refusal::TooLong) } else { Ok(()) }
-}
+#[cfg(test)]
+mod tests;

@@ -1,46 +1,27 @@
 //! What people do on the fake forge, and what is read of it without its HTTP face.
 //!
 //! Each action returns what a webhook would carry. A mistake in a story (an unknown login, a number
-//! that does not exist) panics with a sentence: it is a mistake of the test.
+//! that does not exist) panics with a sentence: it is a mistake of the test. Accounts, code and
+//! reviews have files of their own below.
 
-use domain::Time;
+mod account;
+mod code;
+mod review;
+
+pub(crate) use code::told_of;
+pub(crate) use review::{settled, submitted};
+
 use forge::Permission;
 
 use super::FakeForge;
 use super::happened::{Happened, What};
-use super::model::{Lag, Model, Refusal};
+use super::model::{Act, Edit, Lag, Model, Refusal};
 use super::object::{
-    Account, AccountKind, CommentKind, FakeChange, FakeComment, FakeRepo, FakeSubject, Spot,
+    CommentKind, FakeChange, FakeComment, FakeRepo, FakeSubject, FakeThread, Spot, Which,
 };
-use crate::thread;
+use crate::thread::{self, Transcript};
 
 impl FakeForge {
-    /// Creates the account of a person.
-    #[track_caller]
-    pub fn person(&self, login: &str) -> Account {
-        told(self.shared.model().add_account(login, AccountKind::Person))
-    }
-
-    /// Creates an account that the forge marks as a bot.
-    #[track_caller]
-    pub fn bot(&self, login: &str) -> Account {
-        told(self.shared.model().add_account(login, AccountKind::Bot))
-    }
-
-    /// Returns a new credential of the account.
-    #[track_caller]
-    pub fn token(&self, login: &str) -> String {
-        let token = format!("ghp_{}", self.random_hex(36));
-        told(self.shared.model().add_token(login, &token));
-        token
-    }
-
-    /// Makes a text of the test's own choice a credential of the account.
-    #[track_caller]
-    pub fn accepts_token(&self, login: &str, token: &str) {
-        told(self.shared.model().add_token(login, token));
-    }
-
     /// Creates a repository `owner/name`; an unknown owner becomes an organisation.
     #[track_caller]
     pub fn repo(&self, full_name: &str) -> FakeRepo {
@@ -65,51 +46,103 @@ impl FakeForge {
     }
 
     #[track_caller]
-    pub fn closes(&self, actor: &str, repo: &str, number: u64) -> Happened {
-        told(self.act(actor, repo, |model, repo, _, now| {
-            Ok(What::Closed(model.close(repo, number, now)?))
-        }))
+    pub fn closes(&self, actor: &str, repo: &str, which: impl Into<Which>) -> Happened {
+        let edit = Edit { open: Some(false), ..Edit::default() };
+        self.sets(actor, repo, which, edit, |subject, _| What::Closed(subject))
     }
 
-    /// Pushes one more commit to the branch of a change.
     #[track_caller]
-    pub fn pushes(&self, actor: &str, repo: &str, number: u64) -> Happened {
-        told(self.act(actor, repo, |model, repo, _, now| {
-            let (change, before) = model.push(repo, number, now)?;
-            Ok(What::Pushed { change, before })
-        }))
+    pub fn reopens(&self, actor: &str, repo: &str, which: impl Into<Which>) -> Happened {
+        let edit = Edit { open: Some(true), ..Edit::default() };
+        self.sets(actor, repo, which, edit, |subject, _| What::Reopened(subject))
+    }
+
+    /// Gives a subject another title and text.
+    #[track_caller]
+    pub fn rewrites(
+        &self,
+        actor: &str,
+        repo: &str,
+        which: impl Into<Which>,
+        (title, body): (&str, &str),
+    ) -> Happened {
+        let (title, body) = (Some(title.to_owned()), Some(body.to_owned()));
+        let edit = Edit { title, body, ..Edit::default() };
+        self.sets(actor, repo, which, edit, |subject, before| What::Edited {
+            subject,
+            before: Box::new(before),
+        })
+    }
+
+    /// Assigns one more account.
+    #[track_caller]
+    pub fn assigns(
+        &self,
+        actor: &str,
+        repo: &str,
+        which: impl Into<Which>,
+        assignee: &str,
+    ) -> Happened {
+        let which = which.into();
+        let assignee = told(self.shared.model().account(assignee).cloned());
+        let mut assignees = self.subject(repo, which).assignees;
+        assignees.push(assignee.clone());
+        let edit = Edit { assignees: Some(assignees), ..Edit::default() };
+        self.sets(actor, repo, which, edit, |subject, _| What::Assigned { subject, assignee })
+    }
+
+    /// Puts one more label on a subject.
+    #[track_caller]
+    pub fn labels(
+        &self,
+        actor: &str,
+        repo: &str,
+        which: impl Into<Which>,
+        label: &str,
+    ) -> Happened {
+        let which = which.into();
+        let mut labels = self.subject(repo, which).labels;
+        labels.push(label.to_owned());
+        let edit = Edit { labels: Some(labels), ..Edit::default() };
+        let label = label.to_owned();
+        self.sets(actor, repo, which, edit, |subject, _| What::Labeled { subject, label })
     }
 
     /// Writes a comment in the conversation.
     #[track_caller]
-    pub fn comments(&self, actor: &str, repo: &str, number: u64, body: &str) -> Happened {
-        told(self.try_comments(actor, repo, number, Spot::Conversation, body))
-    }
-
-    /// Writes a comment on a line of a change.
-    #[track_caller]
-    pub fn comments_on_line(
+    pub fn comments(
         &self,
         actor: &str,
         repo: &str,
-        number: u64,
-        (path, line): (&str, u64),
+        which: impl Into<Which>,
         body: &str,
     ) -> Happened {
-        let spot = Spot::Line { path: path.to_owned(), line, reply_to: None };
-        told(self.try_comments(actor, repo, number, spot, body))
+        told(self.try_comments(actor, repo, which.into(), Spot::Conversation, body))
+    }
+
+    /// Writes a comment under another one of the conversation.
+    #[track_caller]
+    pub fn comments_under(
+        &self,
+        actor: &str,
+        repo: &str,
+        which: impl Into<Which>,
+        first: u64,
+        body: &str,
+    ) -> Happened {
+        told(self.try_comments(actor, repo, which.into(), Spot::Under(first), body))
     }
 
     /// Edits a comment of the conversation.
     #[track_caller]
     pub fn edits(&self, actor: &str, repo: &str, comment: u64, body: &str) -> Happened {
-        told(self.try_edits(actor, repo, comment, body))
+        told(self.try_edits(actor, repo, CommentKind::Conversation, comment, body))
     }
 
     /// Deletes a comment of the conversation.
     #[track_caller]
     pub fn deletes(&self, actor: &str, repo: &str, comment: u64) -> Happened {
-        told(self.try_deletes(actor, repo, comment))
+        told(self.try_deletes(actor, repo, CommentKind::Conversation, comment))
     }
 
     /// Gives the account a permission, as the owner of the repository.
@@ -122,7 +155,7 @@ impl FakeForge {
     #[track_caller]
     pub fn renames(&self, repo: &str, full_name: &str) -> Happened {
         let owner = told(self.shared.model().repo_named(repo).map(|repo| repo.owner.login.clone()));
-        told(self.act(&owner, repo, |model, id, _, _| {
+        told(self.act(&owner, repo, |model, id, _| {
             model.rename(id, full_name)?;
             Ok(What::Renamed { before: repo.to_owned() })
         }))
@@ -135,20 +168,26 @@ impl FakeForge {
 
     /// Returns the subject as it stands now.
     #[track_caller]
-    pub fn subject(&self, repo: &str, number: u64) -> FakeSubject {
-        told(self.try_subject(repo, number))
+    pub fn subject(&self, repo: &str, which: impl Into<Which>) -> FakeSubject {
+        told(self.try_subject(repo, which.into()))
     }
 
     /// Returns every comment on the subject, whatever a listing shows, oldest first.
     #[track_caller]
-    pub fn conversation(&self, repo: &str, number: u64) -> Vec<FakeComment> {
-        told(self.try_conversation(repo, number))
+    pub fn conversation(&self, repo: &str, which: impl Into<Which>) -> Vec<FakeComment> {
+        told(self.try_transcript(repo, which.into())).said
+    }
+
+    /// Returns everything that stands on the subject, whatever a listing shows.
+    #[track_caller]
+    pub fn transcript(&self, repo: &str, which: impl Into<Which>) -> Transcript {
+        told(self.try_transcript(repo, which.into()))
     }
 
     /// Prints the conversation as a person sees it: see [`crate::thread`].
     #[track_caller]
-    pub fn thread(&self, repo: &str, number: u64) -> String {
-        thread::print(&self.subject(repo, number), &self.conversation(repo, number))
+    pub fn thread(&self, repo: &str, which: impl Into<Which>) -> String {
+        thread::print(&self.transcript(repo, which))
     }
 
     pub(super) fn try_opens(
@@ -159,8 +198,8 @@ impl FakeForge {
         body: &str,
         change: Option<FakeChange>,
     ) -> Result<Happened, Refusal> {
-        self.act(actor, repo, |model, repo, by, now| {
-            Ok(What::Opened(model.open(repo, by, title, body, change, now)?))
+        self.act(actor, repo, |model, repo, act| {
+            Ok(What::Opened(model.open(repo, title, body, change, act)?))
         })
     }
 
@@ -168,13 +207,14 @@ impl FakeForge {
         &self,
         actor: &str,
         repo: &str,
-        number: u64,
+        which: Which,
         spot: Spot,
         body: &str,
     ) -> Result<Happened, Refusal> {
-        self.act(actor, repo, |model, repo, by, now| {
-            let comment = model.add_comment(repo, number, by, spot, body, now)?;
-            Ok(What::Commented { on: model.subject(repo, number)?.clone(), comment })
+        self.act(actor, repo, |model, repo, act| {
+            let subject = model.find(repo, which)?.id;
+            let comment = model.add_comment(subject, spot, body, act)?;
+            Ok(What::Commented { on: model.subject(subject)?.clone(), comment, thread: None })
         })
     }
 
@@ -182,14 +222,15 @@ impl FakeForge {
         &self,
         actor: &str,
         repo: &str,
+        kind: CommentKind,
         comment: u64,
         body: &str,
     ) -> Result<Happened, Refusal> {
-        self.act(actor, repo, |model, repo, by, now| {
-            let (comment, before) =
-                model.edit(repo, CommentKind::Conversation, comment, by, body, now)?;
-            let on = model.subject(repo, comment.number)?.clone();
-            Ok(What::CommentEdited { on, comment, before })
+        self.act(actor, repo, |model, repo, act| {
+            let (comment, before) = model.edit(repo, kind, comment, body, act)?;
+            let on = model.subject(comment.subject)?.clone();
+            let thread = thread_of(model, &comment);
+            Ok(What::CommentEdited { on, comment, thread, before })
         })
     }
 
@@ -197,12 +238,14 @@ impl FakeForge {
         &self,
         actor: &str,
         repo: &str,
+        kind: CommentKind,
         comment: u64,
     ) -> Result<Happened, Refusal> {
-        self.act(actor, repo, |model, repo, by, _| {
-            let comment = model.delete(repo, CommentKind::Conversation, comment, by)?;
-            let on = model.subject(repo, comment.number)?.clone();
-            Ok(What::CommentDeleted { on, comment })
+        self.act(actor, repo, |model, repo, act| {
+            let thread = thread_of(model, model.comment(repo, kind, comment)?);
+            let comment = model.delete(repo, kind, comment, act.by)?;
+            let on = model.subject(comment.subject)?.clone();
+            Ok(What::CommentDeleted { on, comment, thread })
         })
     }
 
@@ -213,41 +256,84 @@ impl FakeForge {
         permission: Permission,
     ) -> Result<Happened, Refusal> {
         let owner = self.shared.model().repo_named(repo)?.owner.login.clone();
-        self.act(&owner, repo, |model, repo, _, _| {
+        self.act(&owner, repo, |model, repo, _| {
             model.grant(repo, login, permission)?;
             Ok(What::Granted { to: model.account(login)?.clone(), permission })
         })
     }
 
-    pub(super) fn try_subject(&self, repo: &str, number: u64) -> Result<FakeSubject, Refusal> {
+    pub(super) fn try_subject(&self, repo: &str, which: Which) -> Result<FakeSubject, Refusal> {
         let model = self.shared.model();
-        model.subject(model.repo_named(repo)?.id, number).cloned()
+        model.find(model.repo_named(repo)?.id, which).cloned()
     }
 
-    pub(super) fn try_conversation(
-        &self,
-        repo: &str,
-        number: u64,
-    ) -> Result<Vec<FakeComment>, Refusal> {
+    pub(super) fn try_transcript(&self, repo: &str, which: Which) -> Result<Transcript, Refusal> {
         let model = self.shared.model();
-        let id = model.repo_named(repo)?.id;
-        model.subject(id, number)?;
-        Ok(model.said(id, number))
+        let subject = model.find(model.repo_named(repo)?.id, which)?;
+        let cloned = |change: &FakeChange| {
+            let statuses = model.current_statuses(subject.repo, &change.head);
+            let checks = model.checks(subject.repo, &change.head);
+            (statuses.into_iter().cloned().collect(), checks.into_iter().cloned().collect())
+        };
+        let (statuses, checks) = subject.change.as_ref().map(cloned).unwrap_or_default();
+        Ok(Transcript {
+            subject: subject.clone(),
+            said: model.said(subject.id),
+            reviews: model.reviews(subject.id).into_iter().cloned().collect(),
+            threads: model.threads(subject.id).into_iter().cloned().collect(),
+            drafts: model.all_drafts(subject.id).into_iter().cloned().collect(),
+            statuses,
+            checks,
+        })
     }
 
-    /// Does something as `actor` and takes down how everything stood right after it.
-    fn act(
+    /// Sets something on a subject and tells it.
+    #[track_caller]
+    fn sets(
         &self,
         actor: &str,
         repo: &str,
-        change: impl FnOnce(&mut Model, u64, &Account, Time) -> Result<What, Refusal>,
+        which: impl Into<Which>,
+        edit: Edit,
+        what: impl FnOnce(FakeSubject, FakeSubject) -> What,
+    ) -> Happened {
+        told(self.act(actor, repo, |model, repo, act| {
+            let before = model.find(repo, which.into())?.clone();
+            Ok(what(model.edit_subject(before.id, edit, act)?, before))
+        }))
+    }
+
+    /// Does something as `actor` and takes down how everything stood right after it.
+    pub(super) fn act(
+        &self,
+        actor: &str,
+        repo: &str,
+        change: impl FnOnce(&mut Model, u64, Act<'_>) -> Result<What, Refusal>,
     ) -> Result<Happened, Refusal> {
+        let all = self
+            .act_at_length(actor, repo, |model, repo, act| Ok(vec![change(model, repo, act)?]))?;
+        let what = all.into_iter().next();
+        what.ok_or_else(|| Refusal::Missing("happening".to_owned()))
+    }
+
+    /// Does something that a forge tells in several deliveries.
+    pub(super) fn act_at_length(
+        &self,
+        actor: &str,
+        repo: &str,
+        change: impl FnOnce(&mut Model, u64, Act<'_>) -> Result<Vec<What>, Refusal>,
+    ) -> Result<Vec<Happened>, Refusal> {
         let model = &mut *self.shared.model();
         let by = model.account(actor)?.clone();
         let id = model.repo_named(repo)?.id;
-        let what = change(model, id, &by, self.shared.clock.now())?;
-        Ok(Happened { by, repo: model.repo(id)?.clone(), what })
+        let all = change(model, id, Act { by: &by, now: self.shared.clock.now() })?;
+        all.into_iter().map(|what| Happened::now(model, &by, id, what)).collect()
     }
+}
+
+/// Returns the thread of an inline comment.
+pub(crate) fn thread_of(model: &Model, comment: &FakeComment) -> Option<FakeThread> {
+    model.thread(comment.thread()?).ok().cloned()
 }
 
 #[track_caller]

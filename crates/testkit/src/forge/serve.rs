@@ -3,22 +3,23 @@
 //! Faults stand here and in no face. A request whose client is gone is still done, as on a real
 //! forge: that is how a dead process's comment appears after its successor has looked for it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Request as HttpRequest, State};
 use axum::response::{IntoResponse, Response};
 use domain::Clock;
-use http::{Method, StatusCode};
+use http::StatusCode;
 use tokio::sync::mpsc;
 
 use super::exchange::{Answer, Asked, Moment, Request, Violation};
+use super::face::Face;
 use super::fault::{Fault, Faults, Kind, LimitHeaders, Outage};
 use super::happened::Happened;
-use super::model::Model;
+use super::model::{Act, Model};
 use super::object::AccountKind;
 use super::wire::Wire;
-use crate::github;
+use crate::description::Description;
 
 /// More than any request of ours may carry; a longer one is a mistake of the client.
 const LARGEST_REQUEST: usize = 8 * 1024 * 1024;
@@ -29,12 +30,15 @@ const MEDDLER: &str = "meddler";
 /// Everything that the parts of one fake forge share.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    pub(super) face: Box<dyn Face>,
     pub(crate) model: Mutex<Model>,
     pub(crate) faults: Arc<Faults>,
     pub(crate) clock: Arc<dyn Clock>,
     /// Where the face is reached, without a slash at the end.
     pub(crate) url: String,
     pub(super) log: Mutex<Log>,
+    /// What every exchange is held to, once a test says so.
+    pub(super) description: OnceLock<&'static Description>,
 }
 
 #[derive(Debug, Default)]
@@ -54,6 +58,21 @@ impl Shared {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Lets the face answer, with the model to itself.
+    fn answer(&self, asked: &Asked, breaks_after: Option<u32>) -> Answer {
+        let model = &mut *self.model();
+        model.breaks_after = breaks_after;
+        let mut answer = self.face.answer(self, model, asked);
+        if let Some(description) = self.description.get() {
+            answer.violations.extend(description.complaints_of(asked));
+            let own = description.complaints_of_answer(asked, &answer);
+            answer
+                .violations
+                .extend(own.into_iter().map(|why| format!("the fake's answer: {why}")));
+        }
+        answer
+    }
+
     fn tell(&self, moment: &Moment) {
         self.log().observers.retain(|observer| observer.send(moment.clone()).is_ok());
     }
@@ -63,10 +82,9 @@ impl Shared {
         if let Some(entry) = log.requests.get_mut(place) {
             entry.status = Some(answer.status);
         }
-        if let Some(why) = answer.violation.take() {
-            log.violations.push(Violation { request: request.to_owned(), why });
-        }
-        log.echoes.extend(answer.happened.take().map(|happened| *happened));
+        let violations = answer.violations.drain(..);
+        log.violations.extend(violations.map(|why| Violation { request: request.to_owned(), why }));
+        log.echoes.append(&mut answer.happened);
     }
 }
 
@@ -97,12 +115,8 @@ async fn take(
 
 /// Leads a request through its life. `None`: the connection is cut instead of an answer.
 async fn live(shared: Arc<Shared>, asked: Asked) -> Option<Answer> {
-    let faults = &shared.faults;
-    let kind = match asked.method {
-        Method::GET | Method::HEAD => Kind::Read,
-        Method::POST if github::creates_comment(asked.uri.path()) => Kind::NewComment,
-        _ => Kind::Write,
-    };
+    let (faults, face) = (&shared.faults, &shared.face);
+    let kind = face.kind(&asked);
     let method = asked.method.clone();
     let path = asked.uri.path_and_query().map_or_else(String::new, ToString::to_string);
     let request = format!("{method} {path}");
@@ -122,10 +136,10 @@ async fn live(shared: Arc<Shared>, asked: Asked) -> Option<Answer> {
     match *faults.watch_outage().borrow() {
         Outage::None => {}
         Outage::Refusing => return None,
-        Outage::Unavailable => return done(github::unavailable(StatusCode::SERVICE_UNAVAILABLE)),
+        Outage::Unavailable => return done(face.unavailable(StatusCode::SERVICE_UNAVAILABLE)),
     }
     if let Some((limit, until)) = faults.limit_at(shared.clock.now()) {
-        return done(github::limited(limit, until, shared.clock.now()));
+        return done(face.limited(limit, until, shared.clock.now()));
     }
 
     let due = faults.due(kind);
@@ -142,10 +156,14 @@ async fn live(shared: Arc<Shared>, asked: Asked) -> Option<Answer> {
         return None;
     }
     if due.contains(&Fault::FailBefore) {
-        return done(github::unavailable(StatusCode::SERVICE_UNAVAILABLE));
+        return done(face.unavailable(StatusCode::SERVICE_UNAVAILABLE));
     }
 
-    let mut answer = github::answer(&shared, &asked);
+    let breaks_after = due.iter().find_map(|fault| match fault {
+        Fault::BreakAfter(entries) => Some(*entries),
+        _ => None,
+    });
+    let mut answer = shared.answer(&asked, breaks_after);
     shared.record(place, &request, &mut answer);
     if kind != Kind::Read {
         shared.tell(&Moment::Done { method, path });
@@ -165,20 +183,20 @@ async fn live(shared: Arc<Shared>, asked: Asked) -> Option<Answer> {
         return None;
     }
     if due.contains(&Fault::BreakAnswer) {
-        return done(github::unavailable(StatusCode::BAD_GATEWAY));
+        return done(face.unavailable(StatusCode::BAD_GATEWAY));
     }
     match faults.current_limit_headers() {
         LimitHeaders::Absent => Some(answer),
-        LimitHeaders::Sent => Some(github::with_limit_headers(answer, shared.clock.now())),
+        LimitHeaders::Sent => Some(face.with_limit_headers(answer, shared.clock.now())),
     }
 }
 
 /// Lets somebody else change the newest comment of the account that asks, if there is one.
 fn meddle(shared: &Shared, asked: &Asked, fault: Fault) {
     let model = &mut *shared.model();
-    let Some(comment) = github::bearer(model, asked).and_then(|own| model.newest_of(own.id)) else {
-        return;
-    };
+    let now = shared.clock.now();
+    let own = shared.face.account(model, asked, now);
+    let Some(comment) = own.and_then(|own| model.newest_of(own.id)) else { return };
     let (repo, kind, id) = (comment.repo, comment.kind(), comment.id);
     let meddler = match model.account(MEDDLER) {
         Ok(account) => account.clone(),
@@ -187,10 +205,10 @@ fn meddle(shared: &Shared, asked: &Asked, fault: Fault) {
             Err(_) => return,
         },
     };
-    let now = shared.clock.now();
+    let act = Act { by: &meddler, now };
     let changed = model.grant(repo, MEDDLER, forge::Permission::Write).and_then(|()| match fault {
         Fault::OthersDelete => model.delete(repo, kind, id, &meddler).map(drop),
-        _ => model.edit(repo, kind, id, &meddler, "Somebody else wrote this.", now).map(drop),
+        _ => model.edit(repo, kind, id, "Somebody else wrote this.", act).map(drop),
     });
     if let Err(refusal) = changed {
         tracing::error!(%refusal, "the meddler of the fake forge failed");

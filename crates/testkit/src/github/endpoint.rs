@@ -1,75 +1,139 @@
 //! The endpoints of a repository: which paths exist, and what each method does there.
 
-use domain::Time;
-use forge::Permission;
-use http::StatusCode;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
-
-use super::{invalid, not_found, refusal, refuse, shape};
-use crate::forge::{
-    Account, Answer, Asked, CommentKind, FakeComment, FakeSubject, Happened, Model, Reacted,
-    Refusal, Spot, Target, What,
-};
-
-/// The signs that GitHub knows.
-const REACTIONS: [&str; 8] = ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"];
-const DEFAULT_PAGE: usize = 30;
-const LARGEST_PAGE: usize = 100;
+use super::call::Call;
+use super::not_found;
+use crate::forge::{Answer, CommentKind};
 
 /// A path below a repository that exists.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Endpoint {
     Repository,
+    Issues,
     Issue(u64),
     Comments(u64),
-    Comment(u64),
-    LineComment(u64),
-    Reactions(Target),
+    Comment(CommentKind, u64),
+    Reactions(On),
     Permission(String),
+    Collaborator(String),
+    Changes,
+    Change(u64),
+    Reviewers(u64),
+    InlineComments(u64),
+    Replies {
+        change: u64,
+        comment: u64,
+    },
+    Reviews(u64),
+    Review {
+        change: u64,
+        review: u64,
+    },
+    ReviewComments {
+        change: u64,
+        review: u64,
+    },
+    ReviewEvents {
+        change: u64,
+        review: u64,
+    },
+    Dismissal {
+        change: u64,
+        review: u64,
+    },
+    Refs,
+    Ref(String),
+    /// The same branch under the path that reads it.
+    ReadRef(String),
+    Branch(String),
+    Contents(String),
+    Statuses(String),
+    CombinedStatus(String),
+    CommitStatuses(String),
+    CommitChecks(String),
+    Checks,
+    Check(u64),
+    Dispatches,
+    WorkflowDispatches(String),
 }
 
-/// One authenticated request to an endpoint.
-pub(super) struct Call<'a> {
-    pub(super) model: &'a mut Model,
-    pub(super) asked: &'a Asked,
-    pub(super) account: &'a Account,
-    pub(super) repo: u64,
-    pub(super) now: Time,
-    pub(super) url: &'a str,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Body {
-    body: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Content {
-    content: String,
+/// What a reaction is put on, by GitHub's numbers.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum On {
+    Subject(u64),
+    Comment(CommentKind, u64),
 }
 
 impl Endpoint {
     pub(super) fn at(path: &[&str]) -> Option<Self> {
+        let number = |text: &str| text.parse::<u64>().ok();
+        let named = |parts: &[&str]| (!parts.is_empty()).then(|| parts.join("/"));
         let endpoint = match path {
             [] => Self::Repository,
-            ["issues", "comments", id] => Self::Comment(id.parse().ok()?),
-            ["issues", "comments", id, "reactions"] => {
-                Self::Reactions(Target::Comment(CommentKind::Conversation, id.parse().ok()?))
-            }
-            ["pulls", "comments", id] => Self::LineComment(id.parse().ok()?),
-            ["pulls", "comments", id, "reactions"] => {
-                Self::Reactions(Target::Comment(CommentKind::Line, id.parse().ok()?))
-            }
-            ["issues", number] => Self::Issue(number.parse().ok()?),
-            ["issues", number, "comments"] => Self::Comments(number.parse().ok()?),
-            ["issues", number, "reactions"] => {
-                Self::Reactions(Target::Subject(number.parse().ok()?))
-            }
+            ["issues", rest @ ..] => return Self::at_issue(rest),
+            ["pulls", rest @ ..] => return Self::at_change(rest),
+            ["collaborators", login] => Self::Collaborator((*login).to_owned()),
             ["collaborators", login, "permission"] => Self::Permission((*login).to_owned()),
+            ["git", "refs"] => Self::Refs,
+            ["git", "refs", "heads", name @ ..] => Self::Ref(named(name)?),
+            ["git", "ref", "heads", name @ ..] => Self::ReadRef(named(name)?),
+            ["branches", name @ ..] => Self::Branch(named(name)?),
+            ["contents", name @ ..] => Self::Contents(named(name)?),
+            ["statuses", commit] => Self::Statuses((*commit).to_owned()),
+            ["commits", commit, "status"] => Self::CombinedStatus((*commit).to_owned()),
+            ["commits", commit, "statuses"] => Self::CommitStatuses((*commit).to_owned()),
+            ["commits", commit, "check-runs"] => Self::CommitChecks((*commit).to_owned()),
+            ["check-runs"] => Self::Checks,
+            ["check-runs", id] => Self::Check(number(id)?),
+            ["dispatches"] => Self::Dispatches,
+            ["actions", "workflows", workflow, "dispatches"] => {
+                Self::WorkflowDispatches((*workflow).to_owned())
+            }
+            _ => return None,
+        };
+        Some(endpoint)
+    }
+
+    fn at_issue(path: &[&str]) -> Option<Self> {
+        let number = |text: &str| text.parse::<u64>().ok();
+        let endpoint = match path {
+            [] => Self::Issues,
+            ["comments", id] => Self::Comment(CommentKind::Conversation, number(id)?),
+            ["comments", id, "reactions"] => {
+                Self::Reactions(On::Comment(CommentKind::Conversation, number(id)?))
+            }
+            [issue] => Self::Issue(number(issue)?),
+            [issue, "comments"] => Self::Comments(number(issue)?),
+            [issue, "reactions"] => Self::Reactions(On::Subject(number(issue)?)),
+            _ => return None,
+        };
+        Some(endpoint)
+    }
+
+    fn at_change(path: &[&str]) -> Option<Self> {
+        let number = |text: &str| text.parse::<u64>().ok();
+        let endpoint = match path {
+            [] => Self::Changes,
+            ["comments", id] => Self::Comment(CommentKind::Line, number(id)?),
+            ["comments", id, "reactions"] => {
+                Self::Reactions(On::Comment(CommentKind::Line, number(id)?))
+            }
+            [change] => Self::Change(number(change)?),
+            [change, "requested_reviewers"] => Self::Reviewers(number(change)?),
+            [change, "comments"] => Self::InlineComments(number(change)?),
+            [change, "comments", comment, "replies"] => {
+                Self::Replies { change: number(change)?, comment: number(comment)? }
+            }
+            [change, "reviews"] => Self::Reviews(number(change)?),
+            [change, "reviews", review, rest @ ..] => {
+                let (change, review) = (number(change)?, number(review)?);
+                match rest {
+                    [] => Self::Review { change, review },
+                    ["comments"] => Self::ReviewComments { change, review },
+                    ["events"] => Self::ReviewEvents { change, review },
+                    ["dismissals"] => Self::Dismissal { change, review },
+                    _ => return None,
+                }
+            }
             _ => return None,
         };
         Some(endpoint)
@@ -79,221 +143,50 @@ impl Endpoint {
     pub(super) fn answer(self, mut call: Call<'_>) -> Result<Answer, Answer> {
         match (self, call.asked.method.as_str()) {
             (Self::Repository, "GET") => call.repository(),
+            (Self::Issues, "GET") => call.issues(),
             (Self::Issue(number), "GET") => call.issue(number),
+            (Self::Issue(number), "PATCH") => call.edit_issue(number),
             (Self::Comments(number), "GET") => call.list(number),
             (Self::Comments(number), "POST") => call.create(number),
-            (Self::Comment(id), "GET") => call.comment(CommentKind::Conversation, id),
-            (Self::LineComment(id), "GET") => call.comment(CommentKind::Line, id),
-            (Self::Comment(id), "PATCH") => call.edit(id),
-            (Self::Comment(id), "DELETE") => call.delete(id),
-            (Self::Reactions(target), "POST") => call.react(target),
+            (Self::Comment(kind, id), "GET") => call.comment(kind, id),
+            (Self::Comment(kind, id), "PATCH") => call.edit(kind, id),
+            (Self::Comment(kind, id), "DELETE") => call.delete(kind, id),
+            (Self::Reactions(on), "POST") => call.react(&on),
             (Self::Permission(login), "GET") => call.permission(&login),
+            (Self::Collaborator(login), "GET") => call.collaborator(&login),
+            (Self::Changes, "GET") => call.changes(),
+            (Self::Changes, "POST") => call.create_change(),
+            (Self::Change(number), "GET") => call.read_change(number),
+            (Self::Change(number), "PATCH") => call.edit_change(number),
+            (Self::Reviewers(number), "POST") => call.request_reviewers(number),
+            (Self::InlineComments(number), "GET") => call.inline_comments(number),
+            (Self::InlineComments(number), "POST") => call.create_inline(number),
+            (Self::Replies { change, comment }, "POST") => call.create_reply(change, comment),
+            (Self::Reviews(number), "GET") => call.list_reviews(number),
+            (Self::Reviews(number), "POST") => call.create_review(number),
+            (Self::Review { change, review }, "GET") => call.read_review(change, review),
+            (Self::Review { change, review }, "PUT") => call.edit_review(change, review),
+            (Self::Review { change, review }, "DELETE") => call.delete_review(change, review),
+            (Self::ReviewComments { change, review }, "GET") => call.of_review(change, review),
+            (Self::ReviewEvents { change, review }, "POST") => call.submit(change, review),
+            (Self::Dismissal { change, review }, "PUT") => call.dismiss(change, review),
+            (Self::Refs, "POST") => call.create_ref(),
+            (Self::ReadRef(name), "GET") => call.read_ref(&name),
+            (Self::Ref(name), "PATCH") => call.move_ref(&name),
+            (Self::Ref(name), "DELETE") => call.delete_ref(&name),
+            (Self::Branch(name), "GET") => call.read_branch(&name),
+            (Self::Contents(path), "GET") => call.read_file(&path),
+            (Self::Contents(path), "PUT") => call.write_file(&path),
+            (Self::Statuses(commit), "POST") => call.create_status(&commit),
+            (Self::CombinedStatus(commit), "GET") => call.combined_status(&commit),
+            (Self::CommitStatuses(commit), "GET") => call.list_statuses(&commit),
+            (Self::CommitChecks(commit), "GET") => call.list_checks(&commit),
+            (Self::Checks, "POST") => call.create_check(),
+            (Self::Check(id), "GET") => call.read_check(id),
+            (Self::Check(id), "PATCH") => call.update_check(id),
+            (Self::Dispatches, "POST") => call.dispatch(),
+            (Self::WorkflowDispatches(workflow), "POST") => call.dispatch_workflow(&workflow),
             (_, method) => Err(not_found().violating(format!("{method} is not answered here"))),
         }
     }
-}
-
-impl Call<'_> {
-    fn repository(&self) -> Result<Answer, Answer> {
-        let repo = self.model.repo(self.repo).map_err(missing)?;
-        let mut body = shape::repository(self.url, repo);
-        body["permissions"] = shape::permissions(repo.permission(self.account));
-        Ok(Answer::new(StatusCode::OK, body))
-    }
-
-    fn issue(&self, number: u64) -> Result<Answer, Answer> {
-        let repo = self.model.repo(self.repo).map_err(missing)?;
-        let subject = self.model.subject(self.repo, number).map_err(missing)?;
-        Ok(Answer::new(StatusCode::OK, shape::issue(self.url, repo, subject)))
-    }
-
-    fn list(&mut self, number: u64) -> Result<Answer, Answer> {
-        let query = Query::read(self.asked)?;
-        let listed = self.model.listing(self.repo, number, self.now).map_err(missing)?;
-        if query.page == 1 {
-            self.model.count_listing(self.repo, number);
-        }
-        let recent =
-            |comment: &FakeComment| query.since.is_none_or(|since| comment.updated_at >= since);
-        let listed: Vec<_> = listed.into_iter().filter(recent).collect();
-        let repo = self.model.repo(self.repo).map_err(missing)?;
-        let page = listed
-            .iter()
-            .skip((query.page - 1).saturating_mul(query.per_page))
-            .take(query.per_page);
-        let page: Vec<Value> =
-            page.map(|comment| shape::comment(self.url, repo, comment)).collect();
-        let answer = Answer::new(StatusCode::OK, Value::Array(page));
-        // As GitHub does, links name the repository by its id.
-        let path = format!("{}/repositories/{}/issues/{number}/comments", self.url, self.repo);
-        Ok(match query.links(&path, listed.len()) {
-            Some(links) => answer.with("link", &links),
-            None => answer,
-        })
-    }
-
-    fn create(&mut self, number: u64) -> Result<Answer, Answer> {
-        let Body { body } = read(self.asked)?;
-        let added = self.model.add_comment(
-            self.repo,
-            number,
-            self.account,
-            Spot::Conversation,
-            &body,
-            self.now,
-        );
-        let comment = added.map_err(|why| refusal("IssueComment", &why))?;
-        let shown = self.shown(&comment)?;
-        let what = What::Commented { on: self.subject_of(&comment)?, comment };
-        self.tell(Answer::new(StatusCode::CREATED, shown), what)
-    }
-
-    fn comment(&self, kind: CommentKind, id: u64) -> Result<Answer, Answer> {
-        let comment = self.model.comment(self.repo, kind, id).map_err(missing)?;
-        Ok(Answer::new(StatusCode::OK, self.shown(comment)?))
-    }
-
-    fn edit(&mut self, id: u64) -> Result<Answer, Answer> {
-        let Body { body } = read(self.asked)?;
-        let kind = CommentKind::Conversation;
-        let edited = self.model.edit(self.repo, kind, id, self.account, &body, self.now);
-        let (comment, before) = edited.map_err(|why| refusal("IssueComment", &why))?;
-        let shown = self.shown(&comment)?;
-        let what = What::CommentEdited { on: self.subject_of(&comment)?, comment, before };
-        self.tell(Answer::new(StatusCode::OK, shown), what)
-    }
-
-    fn delete(&mut self, id: u64) -> Result<Answer, Answer> {
-        let deleted = self.model.delete(self.repo, CommentKind::Conversation, id, self.account);
-        let comment = deleted.map_err(|why| refusal("IssueComment", &why))?;
-        let what = What::CommentDeleted { on: self.subject_of(&comment)?, comment };
-        self.tell(Answer::new(StatusCode::NO_CONTENT, Value::Null), what)
-    }
-
-    fn react(&mut self, target: Target) -> Result<Answer, Answer> {
-        let Content { content } = read(self.asked)?;
-        if !REACTIONS.contains(&content.as_str()) {
-            let refused = invalid("Reaction", "invalid", "content", "content is not a reaction");
-            return Err(refused.violating(format!("the reaction '{content}' does not exist")));
-        }
-        let (reaction, reacted) =
-            self.model.react(self.repo, target, self.account, &content).map_err(missing)?;
-        let status = match reacted {
-            Reacted::Now => StatusCode::CREATED,
-            Reacted::Before => StatusCode::OK,
-        };
-        Ok(Answer::new(status, shape::reaction(self.url, &reaction)))
-    }
-
-    fn permission(&self, login: &str) -> Result<Answer, Answer> {
-        let repo = self.model.repo(self.repo).map_err(missing)?;
-        if !repo.permission(self.account).may_write() {
-            return Err(refuse(403, "Must have push access to view collaborator permission."));
-        }
-        let Ok(user) = self.model.account(login) else {
-            return Err(refuse(404, &format!("{login} is not a user")));
-        };
-        let permission = repo.permission(user);
-        // GitHub folds the finer roles into four words and names the role beside them.
-        let coarse = match permission {
-            Permission::None => "none",
-            Permission::Read | Permission::Triage => "read",
-            Permission::Write | Permission::Maintain => "write",
-            Permission::Admin => "admin",
-        };
-        let body = json!({
-            "permission": coarse,
-            "role_name": shape::role(permission),
-            "user": shape::account(user),
-        });
-        Ok(Answer::new(StatusCode::OK, body))
-    }
-
-    fn shown(&self, comment: &FakeComment) -> Result<Value, Answer> {
-        let repo = self.model.repo(self.repo).map_err(missing)?;
-        Ok(shape::comment(self.url, repo, comment))
-    }
-
-    fn subject_of(&self, comment: &FakeComment) -> Result<FakeSubject, Answer> {
-        self.model.subject(self.repo, comment.number).cloned().map_err(missing)
-    }
-
-    fn tell(&self, answer: Answer, what: What) -> Result<Answer, Answer> {
-        let repo = self.model.repo(self.repo).map_err(missing)?.clone();
-        Ok(answer.telling(Happened { by: self.account.clone(), repo, what }))
-    }
-}
-
-/// What a listing was asked for.
-struct Query {
-    page: usize,
-    per_page: usize,
-    since: Option<Time>,
-}
-
-impl Query {
-    /// Reads the query. GitHub passes over what it does not know; here it is a mistake.
-    fn read(asked: &Asked) -> Result<Self, Answer> {
-        let mut query = Self { page: 1, per_page: DEFAULT_PAGE, since: None };
-        let wrong = |name: &str, value: &str| {
-            let why = format!("the query {name}={value} means nothing here");
-            refuse(422, &why).violating(why)
-        };
-        for (name, value) in
-            url::form_urlencoded::parse(asked.uri.query().unwrap_or_default().as_bytes())
-        {
-            let number = value.parse().ok().filter(|number| *number > 0);
-            match (&*name, number) {
-                ("page", Some(number)) => query.page = number,
-                ("per_page", Some(number)) => query.per_page = number.min(LARGEST_PAGE),
-                ("since", _) => {
-                    let at: jiff::Timestamp = value.parse().map_err(|_| wrong(&name, &value))?;
-                    query.since = Some(Time(at.as_millisecond()));
-                }
-                _ => return Err(wrong(&name, &value)),
-            }
-        }
-        Ok(query)
-    }
-
-    /// Returns the `Link` header of this page, none if everything fits on one.
-    fn links(&self, path: &str, total: usize) -> Option<String> {
-        let last = total.div_ceil(self.per_page).max(1);
-        let link = |page: usize, rel: &str| {
-            let size = self.per_page;
-            format!("<{path}?page={page}&per_page={size}>; rel=\"{rel}\"")
-        };
-        let mut links = Vec::new();
-        if self.page > 1 {
-            links.push(link((self.page - 1).min(last), "prev"));
-        }
-        if self.page < last {
-            links.push(link(self.page + 1, "next"));
-            links.push(link(last, "last"));
-        }
-        if self.page > 1 {
-            links.push(link(1, "first"));
-        }
-        (!links.is_empty()).then(|| links.join(", "))
-    }
-}
-
-/// Reads the fields of a body, and no others.
-fn read<T: DeserializeOwned>(asked: &Asked) -> Result<T, Answer> {
-    let Ok(value) = serde_json::from_slice::<Value>(&asked.body) else {
-        return Err(refuse(400, "Problems parsing JSON").violating("the body is not JSON"));
-    };
-    if !value.is_object() {
-        return Err(
-            refuse(400, "Body should be a JSON object").violating("the body is no JSON object")
-        );
-    }
-    serde_json::from_value(value).map_err(|why| {
-        let message = format!("Invalid request.\n\n{why}");
-        refuse(422, &message).violating(format!("the fields of the body are wrong: {why}"))
-    })
-}
-
-fn missing(_: Refusal) -> Answer {
-    not_found()
 }

@@ -1,10 +1,90 @@
 //! GitHub's JSON, made from the model: one function per object, used by the API and by deliveries.
+//!
+//! The objects are whole: everything that GitHub's published description requires is there.
+
+mod account;
+mod app;
+mod comment;
+mod status;
+mod subject;
 
 use domain::Time;
-use forge::Permission;
 use serde_json::{Value, json};
 
-use crate::forge::{Account, AccountKind, FakeComment, FakeRepo, FakeSubject, Reaction, Spot};
+use crate::forge::FakeRepo;
+
+pub(super) use account::{account, own_account, permissions, public_account, role};
+
+use account::association;
+pub(super) use app::{app, installation};
+pub(super) use comment::word;
+
+/// The endpoints below a repository that its JSON names.
+const ENDPOINTS: [(&str, &str); 36] = [
+    ("archive_url", "/{archive_format}{/ref}"),
+    ("assignees_url", "/assignees{/user}"),
+    ("blobs_url", "/git/blobs{/sha}"),
+    ("branches_url", "/branches{/branch}"),
+    ("collaborators_url", "/collaborators{/collaborator}"),
+    ("comments_url", "/comments{/number}"),
+    ("commits_url", "/commits{/sha}"),
+    ("compare_url", "/compare/{base}...{head}"),
+    ("contents_url", "/contents/{+path}"),
+    ("contributors_url", "/contributors"),
+    ("deployments_url", "/deployments"),
+    ("downloads_url", "/downloads"),
+    ("events_url", "/events"),
+    ("forks_url", "/forks"),
+    ("git_commits_url", "/git/commits{/sha}"),
+    ("git_refs_url", "/git/refs{/sha}"),
+    ("git_tags_url", "/git/tags{/sha}"),
+    ("hooks_url", "/hooks"),
+    ("issue_comment_url", "/issues/comments{/number}"),
+    ("issue_events_url", "/issues/events{/number}"),
+    ("issues_url", "/issues{/number}"),
+    ("keys_url", "/keys{/key_id}"),
+    ("labels_url", "/labels{/name}"),
+    ("languages_url", "/languages"),
+    ("merges_url", "/merges"),
+    ("milestones_url", "/milestones{/number}"),
+    ("notifications_url", "/notifications{?since,all,participating}"),
+    ("pulls_url", "/pulls{/number}"),
+    ("releases_url", "/releases{/id}"),
+    ("stargazers_url", "/stargazers"),
+    ("statuses_url", "/statuses/{sha}"),
+    ("subscribers_url", "/subscribers"),
+    ("subscription_url", "/subscription"),
+    ("tags_url", "/tags"),
+    ("teams_url", "/teams"),
+    ("trees_url", "/git/trees{/sha}"),
+];
+
+/// What JSON is made against: where the API is, and the repositories that it speaks of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    /// The base of the API, without a slash at the end.
+    pub(super) url: &'a str,
+    pub(super) repo: &'a FakeRepo,
+    /// The fork that the change comes from.
+    pub(super) fork: Option<&'a FakeRepo>,
+}
+
+impl View<'_> {
+    /// The repository itself.
+    pub(super) fn repository(self) -> Value {
+        repository(self.url, self.repo)
+    }
+
+    /// The API's address of something below the repository.
+    fn api(self, tail: &str) -> String {
+        format!("{}/repos/{}{tail}", self.url, self.repo.full_name)
+    }
+
+    /// The web address of something below the repository.
+    fn page(self, tail: &str) -> String {
+        format!("https://github.example/{}{tail}", self.repo.full_name)
+    }
+}
 
 /// Prints a moment as GitHub does: to the second, in UTC.
 pub(super) fn time(at: Time) -> String {
@@ -12,37 +92,18 @@ pub(super) fn time(at: Time) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-pub(super) fn account(account: &Account) -> Value {
-    let login = &account.login;
-    let kind = match account.kind {
-        AccountKind::Person => "User",
-        AccountKind::Bot => "Bot",
-        AccountKind::Organization => "Organization",
-    };
-    json!({
-        "login": login,
-        "id": account.id,
-        "node_id": format!("U_{}", account.id),
-        "avatar_url": format!("https://avatars.example/u/{}", account.id),
-        "url": format!("https://api.github.example/users/{login}"),
-        "html_url": format!("https://github.example/{login}"),
-        "type": kind,
-        "user_view_type": "public",
-        "site_admin": false,
-    })
-}
-
-/// The account as `GET /user` shows it to itself.
-pub(super) fn own_account(own: &Account) -> Value {
-    let mut value = account(own);
-    value["name"] = json!(own.login);
-    value["two_factor_authentication"] = json!(true);
-    value
+/// Adds the fields of one object to another.
+fn extend(value: &mut Value, with: Value) {
+    if let (Value::Object(value), Value::Object(with)) = (value, with) {
+        value.extend(with);
+    }
 }
 
 pub(super) fn repository(url: &str, repo: &FakeRepo) -> Value {
     let name = &repo.full_name;
-    json!({
+    let api = format!("{url}/repos/{name}");
+    let founded = "2026-01-01T00:00:00Z";
+    let mut value = json!({
         "id": repo.id,
         "node_id": format!("R_{}", repo.id),
         "name": repo.name(),
@@ -51,200 +112,42 @@ pub(super) fn repository(url: &str, repo: &FakeRepo) -> Value {
         "owner": account(&repo.owner),
         "html_url": format!("https://github.example/{name}"),
         "description": null,
-        "fork": false,
-        "url": format!("{url}/repos/{name}"),
+        "fork": repo.fork_of.is_some(),
+        "url": api,
         "clone_url": format!("https://github.example/{name}.git"),
+        "git_url": format!("git://github.example/{name}.git"),
+        "ssh_url": format!("git@github.example:{name}.git"),
+        "svn_url": format!("https://github.example/{name}"),
+        "mirror_url": null,
+        "homepage": null,
+        "language": null,
+        "license": null,
         "default_branch": repo.default_branch,
         "archived": false,
         "disabled": false,
         "visibility": "public",
         "has_issues": true,
-    })
-}
-
-/// What the asking account may do, as `GET /repos/…` shows it.
-pub(super) fn permissions(permission: Permission) -> Value {
-    json!({
-        "admin": permission >= Permission::Admin,
-        "maintain": permission >= Permission::Maintain,
-        "push": permission >= Permission::Write,
-        "triage": permission >= Permission::Triage,
-        "pull": permission >= Permission::Read,
-    })
-}
-
-pub(super) fn role(permission: Permission) -> &'static str {
-    match permission {
-        Permission::None => "none",
-        Permission::Read => "read",
-        Permission::Triage => "triage",
-        Permission::Write => "write",
-        Permission::Maintain => "maintain",
-        Permission::Admin => "admin",
-    }
-}
-
-/// An issue, or a change as the issues API shows it.
-pub(super) fn issue(url: &str, repo: &FakeRepo, subject: &FakeSubject) -> Value {
-    let number = subject.number;
-    let path = format!("{url}/repos/{}", repo.full_name);
-    let page = if subject.change.is_some() { "pull" } else { "issues" };
-    let mut value = json!({
-        "url": format!("{path}/issues/{number}"),
-        "repository_url": path,
-        "comments_url": format!("{path}/issues/{number}/comments"),
-        "html_url": format!("https://github.example/{}/{page}/{number}", repo.full_name),
-        "id": subject.id,
-        "node_id": format!("I_{}", subject.id),
-        "number": number,
-        "title": subject.title,
-        "user": account(&subject.author),
-        "labels": [],
-        "state": state(subject),
-        "locked": false,
-        "assignees": [],
-        "milestone": null,
-        "comments": subject.comments,
-        "created_at": time(subject.created_at),
-        "updated_at": time(subject.updated_at),
-        "closed_at": null,
-        "author_association": association(repo, &subject.author),
-        "body": body(subject),
-        "reactions": reactions(&format!("{path}/issues/{number}"), &subject.reactions),
-        "performed_via_github_app": null,
+        "has_projects": true,
+        "has_wiki": true,
+        "has_pages": false,
+        "has_downloads": true,
+        "has_discussions": false,
+        "forks": 0,
+        "forks_count": 0,
+        "open_issues": 0,
+        "open_issues_count": 0,
+        "size": 108,
+        "stargazers_count": 0,
+        "watchers": 0,
+        "watchers_count": 0,
+        "network_count": 0,
+        "subscribers_count": 0,
+        "pushed_at": founded,
+        "created_at": founded,
+        "updated_at": founded,
     });
-    if let Some(change) = &subject.change {
-        value["draft"] = json!(change.draft);
-        value["pull_request"] = json!({
-            "url": format!("{path}/pulls/{number}"),
-            "html_url": format!("https://github.example/{}/pull/{number}", repo.full_name),
-            "merged_at": null,
-        });
+    for (field, tail) in ENDPOINTS {
+        value[field] = json!(format!("{api}{tail}"));
     }
     value
-}
-
-/// A change as the `pull_request` events show it; null for an issue.
-pub(super) fn pull_request(url: &str, repo: &FakeRepo, subject: &FakeSubject) -> Value {
-    let Some(change) = &subject.change else { return Value::Null };
-    let number = subject.number;
-    let end = |branch: &str, commit: &str| {
-        json!({
-            "label": format!("{}:{branch}", repo.owner.login),
-            "ref": branch,
-            "sha": commit,
-            "user": account(&repo.owner),
-            "repo": repository(url, repo),
-        })
-    };
-    json!({
-        "url": format!("{url}/repos/{}/pulls/{number}", repo.full_name),
-        "id": subject.id,
-        "node_id": format!("PR_{}", subject.id),
-        "html_url": format!("https://github.example/{}/pull/{number}", repo.full_name),
-        "number": number,
-        "state": state(subject),
-        "locked": false,
-        "title": subject.title,
-        "user": account(&subject.author),
-        "body": body(subject),
-        "created_at": time(subject.created_at),
-        "updated_at": time(subject.updated_at),
-        "closed_at": null,
-        "merged_at": null,
-        "draft": change.draft,
-        "merged": change.merged,
-        "head": end(&change.head_branch, &change.head),
-        "base": end(&change.base_branch, &change.base),
-        "author_association": association(repo, &subject.author),
-        "assignees": [],
-        "labels": [],
-        "requested_reviewers": [],
-        "requested_teams": [],
-        "maintainer_can_modify": false,
-    })
-}
-
-/// A comment of the conversation or on a line: GitHub has two shapes.
-pub(super) fn comment(url: &str, repo: &FakeRepo, comment: &FakeComment) -> Value {
-    let (id, number) = (comment.id, comment.number);
-    let path = format!("{url}/repos/{}", repo.full_name);
-    let mut value = json!({
-        "id": id,
-        "user": account(&comment.author),
-        "created_at": time(comment.created_at),
-        "updated_at": time(comment.updated_at),
-        "author_association": association(repo, &comment.author),
-        "body": comment.body,
-    });
-    match &comment.place {
-        Spot::Conversation => {
-            let own = format!("{path}/issues/comments/{id}");
-            value["node_id"] = json!(format!("IC_{id}"));
-            value["html_url"] = json!(format!(
-                "https://github.example/{}/issues/{number}#issuecomment-{id}",
-                repo.full_name
-            ));
-            value["issue_url"] = json!(format!("{path}/issues/{number}"));
-            value["reactions"] = reactions(&own, &comment.reactions);
-            value["performed_via_github_app"] = Value::Null;
-            value["url"] = json!(own);
-        }
-        Spot::Line { path: file, line, reply_to } => {
-            let own = format!("{path}/pulls/comments/{id}");
-            value["node_id"] = json!(format!("PRRC_{id}"));
-            value["html_url"] = json!(format!(
-                "https://github.example/{}/pull/{number}#discussion_r{id}",
-                repo.full_name
-            ));
-            value["pull_request_url"] = json!(format!("{path}/pulls/{number}"));
-            value["path"] = json!(file);
-            value["line"] = json!(line);
-            value["original_line"] = json!(line);
-            value["side"] = json!("RIGHT");
-            value["subject_type"] = json!("line");
-            if let Some(root) = reply_to {
-                value["in_reply_to_id"] = json!(root);
-            }
-            value["reactions"] = reactions(&own, &comment.reactions);
-            value["url"] = json!(own);
-        }
-    }
-    value
-}
-
-pub(super) fn reaction(url: &str, reaction: &Reaction) -> Value {
-    json!({
-        "id": reaction.id,
-        "node_id": format!("REA_{}", reaction.id),
-        "user": account(&reaction.by),
-        "content": reaction.content,
-        "url": format!("{url}/reactions/{}", reaction.id),
-    })
-}
-
-fn reactions(owner: &str, reactions: &[Reaction]) -> Value {
-    let mut value = json!({"url": format!("{owner}/reactions"), "total_count": reactions.len()});
-    for content in ["+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes"] {
-        value[content] =
-            json!(reactions.iter().filter(|reaction| reaction.content == content).count());
-    }
-    value
-}
-
-fn association(repo: &FakeRepo, author: &Account) -> &'static str {
-    match repo.permission(author) {
-        _ if author.id == repo.owner.id => "OWNER",
-        permission if permission.may_write() => "COLLABORATOR",
-        _ => "NONE",
-    }
-}
-
-fn state(subject: &FakeSubject) -> &'static str {
-    if subject.open { "open" } else { "closed" }
-}
-
-/// GitHub has null where nothing was written.
-fn body(subject: &FakeSubject) -> Option<&str> {
-    (!subject.body.is_empty()).then_some(subject.body.as_str())
 }

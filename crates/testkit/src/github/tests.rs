@@ -1,13 +1,75 @@
 //! GitHub's face: what it answers, and what it does not let pass.
 
+mod app;
+mod change;
+mod review;
+
+use std::sync::Arc;
+
 use expect_test::expect;
 use http::Method;
 use serde_json::{Value, json};
 
+use crate::HandClock;
+use crate::description::Description;
 use crate::forge::tests::{COMMENTS, REPO, Scene};
-use crate::forge::{FakeChange, LONGEST_BODY};
+use crate::forge::{FakeChange, FakeForge, Happened, LONGEST_BODY};
 
 const NONE: Value = Value::Null;
+
+/// A scene with a change, `#2` of ada's from the branch `mend`, held to GitHub's description.
+struct Room {
+    forge: Arc<FakeForge>,
+    clock: Arc<HandClock>,
+    client: reqwest::Client,
+    token: String,
+}
+
+impl Room {
+    async fn new() -> Self {
+        let Scene { forge, clock, client, token } = Scene::new().await;
+        forge.keeps_to(Description::github());
+        forge.opens_change("ada", REPO, "Mend it", "", FakeChange::from_branch("mend"));
+        Self { forge: Arc::new(forge), clock, client, token }
+    }
+
+    /// The same room for somebody else.
+    fn with_token(&self, token: String) -> Self {
+        let Self { forge, clock, client, .. } = self;
+        Self { forge: forge.clone(), clock: clock.clone(), client: client.clone(), token }
+    }
+
+    async fn ask(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
+        let url = format!("{}{path}", self.forge.url());
+        let mut request = self.client.request(method, url).bearer_auth(&self.token);
+        request =
+            request.header("user-agent", "test/1").header("accept", "application/vnd.github+json");
+        if !body.is_null() {
+            request = request.json(&body);
+        }
+        let response = request.send().await.unwrap();
+        let status = response.status().as_u16();
+        (status, serde_json::from_str(&response.text().await.unwrap()).unwrap_or(NONE))
+    }
+
+    /// The head of the change.
+    fn head(&self) -> String {
+        self.forge.subject(REPO, 2).change.unwrap().head
+    }
+
+    /// The name and action of a delivery.
+    fn event(&self, happened: &Happened) -> String {
+        let delivery = self.forge.delivery(happened);
+        let payload: Value = serde_json::from_slice(&delivery.body).unwrap();
+        let event = delivery.headers["x-github-event"].to_str().unwrap();
+        format!("{event} {}", payload["action"].as_str().unwrap_or_default())
+    }
+
+    #[track_caller]
+    fn nothing_wrong(&self) {
+        assert_eq!(self.forge.violations(), []);
+    }
+}
 
 #[tokio::test]
 async fn a_comment_is_created_read_edited_and_deleted() {
@@ -79,7 +141,7 @@ async fn whatever_github_would_not_take_is_refused_and_remembered() {
     let long = "ä".repeat(LONGEST_BODY + 1);
     let requests = [
         (Method::GET, "/nothing", NONE),
-        (Method::GET, "/repos/octo/widgets/pulls/1", NONE),
+        (Method::GET, "/repos/octo/widgets/pulls/1/threads", NONE),
         (Method::PUT, "/repos/octo/widgets/issues/comments/1700001", NONE),
         (Method::GET, "/repos/octo/widgets/issues/comments/1700001/reactions", NONE),
         (Method::GET, "/repos/octo/widgets/issues/1/comments?sort=asc", NONE),
@@ -103,7 +165,7 @@ async fn whatever_github_would_not_take_is_refused_and_remembered() {
         scene.forge.violations().iter().map(|it| format!("{}: {}\n", it.request, it.why)).collect();
     expect![[r#"
         GET /nothing: no such path
-        GET /repos/octo/widgets/pulls/1: no such path
+        GET /repos/octo/widgets/pulls/1/threads: no such path
         PUT /repos/octo/widgets/issues/comments/1700001: PUT is not answered here
         GET /repos/octo/widgets/issues/comments/1700001/reactions: GET is not answered here
         GET /repos/octo/widgets/issues/1/comments?sort=asc: the query sort=asc means nothing here

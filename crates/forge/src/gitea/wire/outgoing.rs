@@ -47,7 +47,7 @@ pub(crate) struct NewComment<'a> {
 impl<'a> NewComment<'a> {
     pub(crate) fn at(spot: &'a Spot, body: &'a str) -> Self {
         let (first, last) = spot.span();
-        let (new_position, old_position) = match spot.side() {
+        let (new_position, old_position) = match spot.side {
             Side::New => (first, 0),
             Side::Old => (0, first),
         };
