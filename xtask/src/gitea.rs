@@ -163,8 +163,8 @@ mod tests {
             cache_folder(move |name| pick(name).map(OsString::from)).ok()
         };
         let path = |text: &str| Some(PathBuf::from(text));
-        assert_eq!(folder(Some("/caches"), Some("/home/ada")), path("/caches/patchwright"));
-        assert_eq!(folder(None, Some("/home/ada")), path("/home/ada/.cache/patchwright"));
+        assert_eq!(folder(Some("/caches"), Some("/people/ada")), path("/caches/patchwright"));
+        assert_eq!(folder(None, Some("/people/ada")), path("/people/ada/.cache/patchwright"));
         assert_eq!(folder(Some("relative"), Some("/h")), path("/h/.cache/patchwright"));
         assert_eq!(folder(None, None), None);
     }
