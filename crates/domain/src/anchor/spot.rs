@@ -43,6 +43,14 @@ pub enum Side {
 }
 
 impl Line {
+    /// Returns the side on which a comment on this line stands, if nothing else is said.
+    pub fn side(self) -> Side {
+        match self.kind {
+            LineKind::Removed => Side::Old,
+            LineKind::Added | LineKind::Context => Side::New,
+        }
+    }
+
     /// Returns its number on a side.
     pub fn number(self, side: Side) -> u64 {
         match side {

@@ -2,7 +2,7 @@
 
 use domain::{Actor, Repo};
 
-use super::{Gitea, PAGES, wire};
+use super::{Gitea, wire};
 use crate::error::Error;
 use crate::port::Permission;
 
@@ -53,9 +53,9 @@ impl Gitea {
     ) -> Result<Permission, Error> {
         let url = self.url(&repo.full_name, &["assignees"])?;
         let what = format!("those who may write to {}", repo.full_name);
-        let id = wire::User::key;
-        let writers = self.client.read_all::<wire::User>(&what, url, PAGES, id).await?;
-        match writers.items.iter().any(|user| user.is(actor)) {
+        let writers: Vec<wire::User> =
+            self.client.read_whole(&what, url, self.client.now()).await?;
+        match writers.iter().any(|user| user.is(actor)) {
             true => Ok(Permission::Write),
             false => Ok(Permission::None),
         }

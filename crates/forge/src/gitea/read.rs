@@ -79,9 +79,8 @@ impl Read for Gitea {
         let tail = ["issues", &thread_number(subject)?, "comments"];
         let url = self.url(&subject.repo.full_name, &tail)?;
         let what = format!("the conversation of {subject}");
-        let id = |comment: &wire::Comment| comment.id.to_string();
-        let listing = self.client.read_all(&what, url, PAGES, id).await?;
-        Ok(listing.items.into_iter().map(wire::Comment::into_said).collect())
+        let comments = self.client.read_whole(&what, url, self.client.now()).await?;
+        Ok(comments.into_iter().map(wire::Comment::into_said).collect())
     }
 
     async fn threads(&self, subject: &Subject) -> Result<Vec<Thread>, Error> {

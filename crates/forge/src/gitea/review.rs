@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::anchor::{Line, LineKind, Side, Spot};
+use domain::anchor::{Line, LineKind, Spot};
 use domain::{AccountId, Actor, Subject, SubjectKind};
 use http::Method;
 
@@ -123,8 +123,7 @@ impl Gitea {
         let tail = ["pulls", &number, "reviews", &id, "comments"];
         let url = self.url(&subject.repo.full_name, &tail)?;
         let what = format!("the comments of review {review} of {subject}");
-        let comments: Option<Vec<ReviewComment>> = self.client.read(&what, url, by).await?;
-        let mut comments = comments.unwrap_or_default();
+        let mut comments: Vec<ReviewComment> = self.client.read_whole(&what, url, by).await?;
         comments.sort_by_key(|comment| comment.id);
         Ok(comments)
     }
@@ -338,16 +337,12 @@ fn threads_of(mut comments: Vec<(Review, ReviewComment)>) -> Vec<InlineThread> {
 fn spot(review: &Review, comment: &ReviewComment) -> Spot {
     let Ground { path, kind, line, commit } = Ground::of(comment);
     let at = |number| Line { kind, old: number, new: number };
-    let side = match kind {
-        LineKind::Removed => Side::Old,
-        LineKind::Added | LineKind::Context => Side::New,
-    };
     let head = review.commit_id.clone().filter(|commit| !commit.is_empty());
     let first = line - comment.extra_lines_count;
     Spot {
         path,
         old_path: None,
-        side,
+        side: at(line).side(),
         start: (first != line).then(|| at(first)),
         line: at(line),
         commit: head.or(commit).unwrap_or_default(),

@@ -207,11 +207,6 @@ impl User {
         Actor { id: Some(AccountId(self.id)), login: self.login, bot: false }
     }
 
-    /// Tells users apart.
-    pub(super) fn key(&self) -> String {
-        self.id.to_string()
-    }
-
     pub(super) fn is(&self, actor: &Actor) -> bool {
         match actor.id {
             Some(id) => id == AccountId(self.id),

@@ -42,7 +42,7 @@ pub(super) fn refusal(
         404 | 410 => Error::Gone { what },
         409 => Error::Conflict { what },
         413 => Error::TooLong,
-        422 if says("too long") => Error::TooLong,
+        400 | 422 if says("too long") => Error::TooLong,
         429 => Error::Limited { until: wait(headers, now).unwrap_or(now + UNSAID_WAIT) },
         408 | 500..=599 => {
             let why = format!("it answered {status} to {what}: {why}");
@@ -58,13 +58,15 @@ pub(super) fn refusal(
 /// Reads from the headers until when the forge asks to wait.
 fn wait(headers: &HeaderMap, now: Time) -> Option<Time> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let either = |name: &str| text(&format!("x-{name}")).or_else(|| text(name));
     let asked = match text(RETRY_AFTER.as_str()) {
         Some(value) => match value.parse::<u64>() {
             Ok(seconds) => now + Duration::from_secs(seconds),
             Err(_) => Time(jiff::fmt::rfc2822::parse(value).ok()?.timestamp().as_millisecond()),
         },
-        None if text("x-ratelimit-remaining") == Some("0") => {
-            let reset = text("x-ratelimit-reset").and_then(|value| value.parse::<i64>().ok());
+        // GitLab's names have no `x-`.
+        None if either("ratelimit-remaining") == Some("0") => {
+            let reset = either("ratelimit-reset").and_then(|value| value.parse::<i64>().ok());
             reset.map_or(now + UNSAID_WAIT, |seconds| Time(seconds.saturating_mul(1000)))
         }
         None => return None,
@@ -85,7 +87,7 @@ pub(super) fn explain(body: &[u8]) -> String {
     }
     let text = match serde_json::from_slice::<Complaint>(body) {
         Ok(Complaint { message, errors }) => {
-            let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
+            let message = words(&message);
             errors.map_or(message.clone(), |errors| format!("{message} {errors}"))
         }
         Err(_) => String::from_utf8_lossy(body).into_owned(),
@@ -98,6 +100,23 @@ pub(super) fn explain(body: &[u8]) -> String {
     match line.char_indices().nth(EXPLANATION) {
         Some((end, _)) => format!("{}… (cut)", &line[..end]),
         None => line,
+    }
+}
+
+/// Writes a message that may be a text, a list of texts, or lists of texts by field (GitLab).
+fn words(message: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match message {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(words).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(field, complaint)| match field.as_str() {
+                "base" | "error" => words(complaint),
+                _ => format!("{field} {}", words(complaint)),
+            });
+            fields.collect::<Vec<_>>().join("; ")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => message.to_string(),
     }
 }
 
@@ -241,6 +260,40 @@ mod tests {
             ]],
         );
         check(Nature::Write, 409, &[], "", expect![[r#"Conflict { what: "a comment" }"#]]);
+    }
+
+    #[test]
+    fn gitlab_complains_by_field() {
+        check(
+            Nature::Write,
+            400,
+            &[],
+            r#"{"message":{"line_code":["can't be blank","must be a valid line code"],"base":["no"]}}"#,
+            expect![[
+                r#"Refused { what: "a comment", status: 400, why: "no; line_code can't be blank, must be a valid line code" }"#
+            ]],
+        );
+        check(
+            Nature::Write,
+            400,
+            &[],
+            r#"{"message":{"note":["is too long (maximum is 1000000 characters)"]}}"#,
+            expect!["TooLong"],
+        );
+        check(
+            Nature::Read,
+            403,
+            &[],
+            r#"{"error":"insufficient_scope","error_description":"more","scope":"api"}"#,
+            expect![[r#"Forbidden { what: "a comment", why: "insufficient_scope" }"#]],
+        );
+        check(
+            Nature::Write,
+            429,
+            &[("ratelimit-remaining", "0"), ("ratelimit-reset", "1700000030")],
+            r#"{"message":{"error":"This endpoint has been requested too many times."}}"#,
+            expect!["Limited for 30s"],
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use http::header::{HeaderMap, LINK};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::{Answer, Client};
+use super::{Answer, Client, Deadline};
 use crate::error::Error;
 
 /// The most pages that a list may have.
@@ -37,12 +37,34 @@ pub(crate) enum Next {
     Link,
     /// By counting: a page that is not full is the last one, and so is the first page again.
     Number,
+    /// By `X-Next-Page`, the number of the next page, empty on the last one; by `Link` where the
+    /// host leaves that out.
+    Header,
     /// By `Link` where there is one, else by counting up to the host's own count of all items. An
     /// empty page is the last one: what is hidden from us is counted all the same.
     Total,
 }
 
 impl Client {
+    /// Reads a list that the host gives at once, and makes sure that it did.
+    pub(crate) async fn read_whole<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        url: Url,
+        by: Deadline,
+    ) -> Result<Vec<T>, Error> {
+        let answer = self.read_raw(what, url, by).await?;
+        // Some hosts say null where there is nothing.
+        let items = answer.parse::<Option<Vec<T>>>(what)?.unwrap_or_default();
+        let shown = items.len();
+        let more = total(&answer).is_some_and(|all| all > shown);
+        if more || next_page(&answer.headers).is_some() {
+            let why = format!("it is longer than the {shown} items that were shown at once");
+            return Err(Error::Garbled { what: what.to_owned(), why });
+        }
+        Ok(items)
+    }
+
     /// Reads a whole list. `id` tells items apart: one that comes twice means that the pages
     /// repeat or moved.
     pub(crate) async fn read_all<T: DeserializeOwned>(
@@ -68,6 +90,11 @@ impl Client {
         let (size_name, size) = pages.size;
         url.query_pairs_mut().append_pair(size_name, &size.to_string());
         let first = url.clone();
+        let numbered = |page: &str| {
+            let mut next = first.clone();
+            next.query_pairs_mut().append_pair("page", page);
+            Some(next.to_string())
+        };
         let mut listing = Listing { items: Vec::new(), pages: 0 };
         let mut seen = HashSet::new();
         let mut bytes = 0;
@@ -75,6 +102,11 @@ impl Client {
         loop {
             let answer = self.read_raw(what, url, self.now()).await?;
             bytes += answer.body.len();
+            // Something came or went: a page may hide what slipped over its edge.
+            let all = total(&answer);
+            if *counted.get_or_insert(all) != all {
+                return Err(Error::Conflict { what: what.to_owned() });
+            }
             let page: Vec<T> = answer.parse(what)?;
             let (count, known) = (page.len(), seen.len());
             let over = page.iter().any(&enough);
@@ -82,10 +114,6 @@ impl Client {
             if pages.next != Next::Link && listing.pages > 0 && count > 0 && repeated == count {
                 // Some hosts answer with the first page again past the end.
                 return Ok(listing);
-            }
-            let all = total(&answer);
-            if pages.next == Next::Total && *counted.get_or_insert(all) != all {
-                return Err(Error::Conflict { what: what.to_owned() });
             }
             listing.pages += 1;
             for item in page {
@@ -95,19 +123,22 @@ impl Client {
             if seen.len() != known + count {
                 return Err(garbled(format!("page {} repeats an earlier one", listing.pages)));
             }
-            let by_number = || {
-                let mut next = first.clone();
-                next.query_pairs_mut().append_pair("page", &(listing.pages + 1).to_string());
-                next.to_string()
-            };
             let next = match pages.next {
                 _ if over => None,
                 Next::Link => next_page(&answer.headers),
                 Next::Number if count < size || is_last(&answer, listing.pages) => None,
-                Next::Number => Some(by_number()),
+                Next::Number => numbered(&(listing.pages + 1).to_string()),
+                Next::Header => match answer.header("x-next-page") {
+                    Some("") => None,
+                    Some(page) => numbered(page),
+                    None => next_page(&answer.headers),
+                },
                 Next::Total if answer.header(LINK.as_str()).is_some() => next_page(&answer.headers),
                 Next::Total if count == 0 => None,
-                Next::Total => all.is_some_and(|all| listing.items.len() < all).then(by_number),
+                Next::Total if all.is_some_and(|all| listing.items.len() < all) => {
+                    numbered(&(listing.pages + 1).to_string())
+                }
+                Next::Total => None,
             };
             let Some(next) = next else { return Ok(listing) };
             if listing.pages == PAGES || bytes > LISTING_CAP {
@@ -133,7 +164,9 @@ fn is_last(answer: &Answer, pages: usize) -> bool {
 
 /// Reads the host's own count of all items.
 fn total(answer: &Answer) -> Option<usize> {
-    answer.header("x-total-count").and_then(|total| total.parse().ok())
+    ["x-total-count", "x-total", "total_count"]
+        .into_iter()
+        .find_map(|name| answer.header(name)?.parse().ok())
 }
 
 /// Finds the address of the next page in the `Link` headers.

@@ -43,6 +43,14 @@ impl Model {
         found.ok_or_else(|| Refusal::Missing(format!("account {login}")))
     }
 
+    pub(crate) fn account_with(&self, id: i64) -> Result<&Account, Refusal> {
+        self.accounts.get(&id).ok_or_else(|| Refusal::Missing(format!("account {id}")))
+    }
+
+    pub(crate) fn accounts(&self) -> impl Iterator<Item = &Account> {
+        self.accounts.values()
+    }
+
     /// Lets a new account take the login; its former holder goes by another one and its tokens are
     /// void.
     pub(crate) fn replace_account(&mut self, login: &str) -> Result<Account, Refusal> {
