@@ -13,7 +13,6 @@
 mod account;
 mod adapter;
 mod checkout;
-mod description;
 mod patience;
 mod person;
 mod product;

@@ -74,6 +74,15 @@ impl Checkout {
         self.git(&["push", "--quiet", self.remote.as_str(), &wish]).map(drop)
     }
 
+    /// Packs what a branch has beyond a commit, for somebody who has that commit.
+    pub(super) fn bundle(&self, branch: &str, beyond: &str) -> Result<Vec<u8>> {
+        let file = self.folder.join(".git/bundle");
+        let path = file.to_str().context("the folder has a strange name")?;
+        let wish = format!("refs/heads/{branch}");
+        self.git(&["bundle", "create", "--quiet", path, &wish, &format!("^{beyond}")])?;
+        Ok(fs::read(&file)?)
+    }
+
     fn git(&self, arguments: &[&str]) -> Result<String> {
         let email = format!("{}@forge.example", self.login);
         let output = Command::new("git")

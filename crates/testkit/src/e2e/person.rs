@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use domain::{AccountId, Actor};
 use http::{Method, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -54,6 +55,12 @@ pub(super) struct Comment {
 pub(super) struct User {
     pub(super) id: i64,
     pub(super) login: String,
+}
+
+impl User {
+    pub(super) fn into_actor(self) -> Actor {
+        Actor { id: Some(AccountId(self.id)), login: self.login, bot: false }
+    }
 }
 
 /// A change as the forge shows it.

@@ -2,17 +2,23 @@
 //!
 //! Its environment is built from nothing. It ends with its [`Nest`].
 
+use std::env;
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use secrecy::{ExposeSecret, SecretString};
+use store::settle::Patience;
+use store::{Place, Store, TimeSource};
 use url::Url;
 
 use super::patience::until;
 use super::person::{Person, client};
+use crate::clock::WallClock;
 use crate::nest::Nest;
 
 /// The states in which something is still under way: of jobs, and of publications.
@@ -28,6 +34,7 @@ pub(super) struct Product {
     address: SocketAddr,
     admin: SecretString,
     log: PathBuf,
+    data: PathBuf,
     client: reqwest::Client,
 }
 
@@ -42,18 +49,20 @@ impl Product {
     ) -> Result<Self> {
         let folder = nest.folder().join("patchwright");
         fs::create_dir(&folder)?;
-        let (log, admin) = (folder.join("log"), uuid::Uuid::new_v4().to_string());
+        let (log, data) = (folder.join("log"), folder.join("data"));
+        let admin = uuid::Uuid::new_v4().to_string();
         let mut command = Command::new(program);
         command
             .env_clear()
             .env("HOME", &folder)
+            .envs(env::var_os("PATH").map(|path| ("PATH", path)))
             .env("GITEA_URL", forge.as_str())
             .env("GITEA_TOKEN", bot.token.expose_secret())
             .env("WEBHOOK_SECRET", secret.expose_secret())
             .env("BOT_USERNAME", &bot.login)
             .env("ADMIN_TOKEN", &admin)
             .args(["serve", "--listen", &address.to_string(), "--data"])
-            .arg(folder.join("data"))
+            .arg(&data)
             .current_dir(&folder)
             .stdin(Stdio::null())
             .stdout(File::create(&log)?)
@@ -62,7 +71,7 @@ impl Product {
         let child =
             command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let admin = admin.into();
-        let mut product = Self { child, address, admin, log, client: client()? };
+        let mut product = Self { child, address, admin, log, data, client: client()? };
         let question = format!("http://{address}/health");
         until("the first answer of `patchwright serve`", async || {
             if let Some(status) = product.child.try_wait()? {
@@ -82,6 +91,14 @@ impl Product {
             Ok(rests.then_some(()))
         })
         .await
+    }
+
+    /// Opens its store beside it: several processes may share one.
+    pub(super) async fn store(&self) -> Result<Store> {
+        let place = Place::Sqlite(self.data.join("patchwright.db"));
+        let time = TimeSource::Database(Arc::new(WallClock::default()));
+        let patience = Patience { attempts: 3, give_up_after: Duration::from_mins(5) };
+        Ok(Store::open(&place, time, patience, Arc::new(|_| Vec::new())).await?)
     }
 
     /// Returns what went wrong so far, as its metrics and its log tell.

@@ -14,11 +14,12 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
-use http::{HeaderMap, Method, StatusCode, Uri};
+use http::{HeaderMap, StatusCode};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::person::client;
+use crate::forge::Asked;
 
 /// More than anything in a story may carry.
 const LARGEST: usize = 64 * 1024 * 1024;
@@ -30,10 +31,7 @@ const OF_THE_CONNECTION: [http::HeaderName; 4] =
 /// A request that passed, and its answer.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
-    pub(super) method: Method,
-    pub(super) uri: Uri,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+    pub(super) asked: Asked,
     pub(super) status: StatusCode,
     pub(super) answer: Bytes,
 }
@@ -110,14 +108,9 @@ impl Passage {
         let mut response = Response::new(Body::from(answer.clone()));
         *response.status_mut() = status;
         *response.headers_mut() = headers;
-        self.passed.lock().unwrap_or_else(PoisonError::into_inner).push(Exchange {
-            method: parts.method,
-            uri: parts.uri,
-            headers: parts.headers,
-            body,
-            status,
-            answer,
-        });
+        let asked = Asked { method: parts.method, uri: parts.uri, headers: parts.headers, body };
+        let exchange = Exchange { asked, status, answer };
+        self.passed.lock().unwrap_or_else(PoisonError::into_inner).push(exchange);
         Ok(response)
     }
 }
@@ -154,7 +147,7 @@ mod tests {
         assert_eq!(answer.text().await.unwrap(), "text");
         let passed = relay.passed();
         assert_eq!(passed.len(), 1);
-        assert_eq!(passed[0].uri, "/a?b=%20c");
+        assert_eq!(passed[0].asked.uri, "/a?b=%20c");
         assert_eq!((passed[0].status, &passed[0].answer[..]), (StatusCode::ACCEPTED, &b"text"[..]));
         serving.abort();
     }

@@ -161,7 +161,7 @@ impl Scene {
     pub(super) async fn delivery_of(&self, action: &str, comment: u64) -> Result<Exchange> {
         until(&format!("the delivery of comment {comment}"), async || {
             Ok(self.door.passed().into_iter().find(|exchange| {
-                let body: Value = serde_json::from_slice(&exchange.body).unwrap_or_default();
+                let body: Value = serde_json::from_slice(&exchange.asked.body).unwrap_or_default();
                 body["action"] == action && body["comment"]["id"] == comment
             }))
         })

@@ -3,6 +3,7 @@
 mod change;
 mod conversation;
 mod inline;
+mod push;
 mod traffic;
 
 use std::pin::Pin;
@@ -77,6 +78,10 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "writers are told from strangers",
         tell: |scene| Box::pin(change::permissions(scene)),
+    },
+    Story {
+        name: "a push that a stranger asked for is refused, and one that a writer asked for is done",
+        tell: |scene| Box::pin(push::judged_by_who_asked(scene)),
     },
     Story {
         name: "nothing that was asked is unknown to the server's own description",

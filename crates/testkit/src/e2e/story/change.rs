@@ -1,12 +1,11 @@
 //! Changes of ours, their state, and who may do what.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use domain::publication::{Effect, NewChange, Status, Verdict};
 use domain::{AccountId, Actor, Receipt, Subject};
 use forge::{Permission, Read as _, Write as _};
 
 use crate::e2e::adapter::{adapter_of, publication, text};
-use crate::e2e::person::Person;
 use crate::e2e::scene::Scene;
 
 pub(super) async fn drafted_and_made_ready(scene: &Scene) -> Result<()> {
@@ -73,7 +72,9 @@ pub(super) async fn permissions(scene: &Scene) -> Result<()> {
         for (person, may_write) in
             [(&scene.maintainer, true), (&scene.writer, true), (&scene.stranger, false)]
         {
-            let permission = adapter.permission(&scene.repo, &actor(person).await?).await?;
+            let permission = adapter
+                .permission(&scene.repo, &person.sees_themselves().await?.into_actor())
+                .await?;
             ensure!(
                 permission.may_write() == may_write,
                 "asked by {}, {} has {permission:?}",
@@ -82,14 +83,12 @@ pub(super) async fn permissions(scene: &Scene) -> Result<()> {
             );
         }
         // The name is the writer's, the account is not.
-        let impostor = Actor { id: Some(AccountId(999_999)), ..actor(&scene.writer).await? };
+        let impostor = Actor {
+            id: Some(AccountId(999_999)),
+            ..scene.writer.sees_themselves().await?.into_actor()
+        };
         let permission = adapter.permission(&scene.repo, &impostor).await?;
         ensure!(permission == Permission::None, "an impostor has {permission:?}");
     }
     Ok(())
-}
-
-async fn actor(person: &Person) -> Result<Actor> {
-    let user = person.sees_themselves().await.context("they have no account")?;
-    Ok(Actor { id: Some(AccountId(user.id)), login: user.login, bot: false })
 }

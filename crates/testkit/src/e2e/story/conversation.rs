@@ -19,7 +19,7 @@ pub(super) async fn help(scene: &Scene) -> Result<()> {
 
     let delivery = scene.delivery_of("created", question.id).await?;
     ensure!(delivery.status == StatusCode::ACCEPTED, "it was answered with {}", delivery.status);
-    let signature = delivery.headers.get("x-gitea-signature");
+    let signature = delivery.asked.headers.get("x-gitea-signature");
     ensure!(signature.is_some_and(|value| !value.is_empty()), "the forge did not sign it");
 
     // The answer is a comment too, and the forge delivers it.
@@ -80,7 +80,7 @@ pub(super) async fn wrong_secret(scene: &Scene) -> Result<()> {
     let issue = scene.writer.opens_issue("Whose?", "Somebody's.").await?;
     let refused = until("the delivery with another secret", async || {
         let passed = scene.door.passed();
-        Ok(passed.into_iter().find(|exchange| exchange.uri.query() == Some("from=elsewhere")))
+        Ok(passed.into_iter().find(|exchange| exchange.asked.uri.query() == Some("from=elsewhere")))
     })
     .await?;
     scene.maintainer.removes_hook(hook).await?;
@@ -97,7 +97,7 @@ pub(super) async fn wrong_secret(scene: &Scene) -> Result<()> {
 
 /// Delivers something again, under its own name or another one.
 async fn deliver(scene: &Scene, delivery: &Exchange, name: Option<&str>) -> Result<StatusCode> {
-    let mut headers = delivery.headers.clone();
+    let mut headers = delivery.asked.headers.clone();
     for header in ["x-gitea-delivery", "x-gogs-delivery", "x-github-delivery"] {
         if let Some(name) = name {
             headers.insert(header, name.parse()?);
@@ -106,8 +106,8 @@ async fn deliver(scene: &Scene, delivery: &Exchange, name: Option<&str>) -> Resu
     for header in ["host", "content-length"] {
         headers.remove(header);
     }
-    let address = format!("http://{}{}", scene.door.address(), delivery.uri);
-    let request = client()?.post(address).headers(headers).body(delivery.body.clone());
+    let address = format!("http://{}{}", scene.door.address(), delivery.asked.uri);
+    let request = client()?.post(address).headers(headers).body(delivery.asked.body.clone());
     Ok(request.send().await?.status())
 }
 
