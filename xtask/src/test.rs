@@ -34,6 +34,8 @@ enum Step {
     Tidy,
     /// The payloads and descriptions that others publish are at hand.
     Fixtures,
+    /// The clients that others wrote are at hand.
+    Clients,
     /// Everything builds.
     Build,
     /// A PostgreSQL server for the tests.
@@ -62,6 +64,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Verdict> {
             Step::Format => cargo(workspace, &["fmt", "--all", "--check"]),
             Step::Tidy => tidy_up(workspace),
             Step::Fixtures => passed(&mut workspace.command("scripts/fixtures.sh")),
+            Step::Clients => install_clients(workspace),
             Step::Build => cargo(workspace, &["test", "--workspace", "--no-run", "--quiet"]),
             Step::Postgresql => start_database(&mut database),
             Step::Test if builds => test(workspace, database.as_ref()),
@@ -108,6 +111,15 @@ fn tidy_up(workspace: &Workspace) -> Result<Outcome> {
         Verdict::Broken | Verdict::Misused | Verdict::Unable => {
             Outcome::Failed("see the complaints above".to_owned())
         }
+    })
+}
+
+fn install_clients(workspace: &Workspace) -> Result<Outcome> {
+    Ok(match succeed(&mut workspace.command("scripts/clients.sh")) {
+        Ok(()) => Outcome::Passed,
+        Err(why) => Outcome::Skipped(format!(
+            "{why:#}; this leaves out what the clients of others say about the fake forge"
+        )),
     })
 }
 

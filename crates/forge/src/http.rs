@@ -126,6 +126,11 @@ impl Client {
         self.shared.base.join(segments)
     }
 
+    /// Builds an address below another version of the API at the same origin (T5).
+    pub(crate) fn url_beside(&self, version: &str, segments: &[&str]) -> Result<Url, Error> {
+        self.shared.base.join_beside(version, segments)
+    }
+
     /// Returns the connection's base itself.
     pub(crate) fn base(&self) -> &Url {
         self.shared.base.url()
@@ -254,9 +259,11 @@ impl Client {
         status: StatusCode,
         answer: Answer,
     ) -> Result<Answer, Error> {
-        if status.is_success() {
-            return Ok(answer);
-        }
+        let status = match answer::hidden_refusal(&answer.body) {
+            Some(hidden) if status.is_success() => hidden,
+            None if status.is_success() => return Ok(answer),
+            Some(_) | None => status,
+        };
         let why = self.clean(&answer::explain(&answer.body));
         Err(answer::refusal(what, nature, status, &answer.headers, why, self.clock().now()))
     }

@@ -134,6 +134,11 @@ impl FakeForge {
         Self::start(clock, Options { host: Host::Gitea, ..Options::default() }).await
     }
 
+    /// Starts a forge with GitCode's face on any free port. Its API stands below `/api/v5`.
+    pub async fn gitcode(clock: Arc<dyn Clock>) -> io::Result<Self> {
+        Self::start(clock, Options { host: Host::GitCode, ..Options::default() }).await
+    }
+
     /// Returns where the face is reached, without a slash at the end.
     pub fn url(&self) -> &str {
         &self.shared.url
@@ -221,7 +226,8 @@ fn face_of(host: Host) -> io::Result<Box<dyn Face>> {
         Host::GitHub => Ok(Box::new(crate::github::GitHub)),
         Host::GitLab => Ok(Box::new(crate::gitlab::GitLab)),
         Host::Gitea => Ok(Box::new(crate::gitea::Gitea)),
-        Host::GitCode | Host::Local => {
+        Host::GitCode => Ok(Box::new(crate::gitcode::GitCode)),
+        Host::Local => {
             let why = format!("the fake forge has no face of {host}");
             Err(io::Error::new(io::ErrorKind::Unsupported, why))
         }

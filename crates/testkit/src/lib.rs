@@ -1,7 +1,7 @@
 //! The world that tests Patchwright. It never ships.
 //!
-//! [`forge`] is a fake forge that a real adapter talks to over HTTP, [`github`], [`gitlab`] and [`gitea`]
-//! its faces and their deliveries, [`signature`] how every forge signs,
+//! [`forge`] is a fake forge that a real adapter talks to over HTTP; [`github`], [`gitlab`],
+//! [`gitcode`] and `gitea` are its faces and their deliveries, [`signature`] how every forge signs,
 //! [`description`] what hosts publish of their APIs,
 //! [`thread`] its conversations as text, [`clock`] time that a test moves by hand;
 //! [`world`] puts the whole product around it; [`mod@bench`] measures it, [`chaos`] kills it,
@@ -14,7 +14,8 @@ pub mod description;
 pub mod e2e;
 pub mod forge;
 pub mod fuzz;
-pub mod gitea;
+pub mod gitcode;
+mod gitea;
 pub mod github;
 pub mod gitlab;
 mod nest;

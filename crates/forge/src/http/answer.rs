@@ -120,6 +120,29 @@ fn words(message: &serde_json::Value) -> String {
     }
 }
 
+/// Finds the refusal that some hosts send under a status of success: an object with an error code.
+pub(super) fn hidden_refusal(body: &[u8]) -> Option<StatusCode> {
+    #[derive(Deserialize)]
+    struct Refusal {
+        error_code: serde_json::Value,
+        #[serde(rename = "error_message")]
+        _message: String,
+    }
+    // Nearly all answers are none, and many are large: they are not read twice.
+    memchr::memmem::find(body, b"\"error_code\"")?;
+    let Refusal { error_code, .. } = serde_json::from_slice(body).ok()?;
+    let code = match &error_code {
+        serde_json::Value::Number(number) => number.as_u64(),
+        serde_json::Value::String(text) => text.parse().ok(),
+        serde_json::Value::Null => return None,
+        _ => None,
+    };
+    let status = code.and_then(|code| u16::try_from(code).ok()).unwrap_or_default();
+    // A code of the host's own is no status: then it only says that the answer is no.
+    let known = StatusCode::from_u16(status).ok().filter(|status| status.as_u16() >= 400);
+    Some(known.unwrap_or(StatusCode::BAD_REQUEST))
+}
+
 /// Writes an error with all its causes in one line.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -316,6 +339,18 @@ mod tests {
                 r#"Lost { why: "it answered 500 Internal Server Error to a comment: it gave no reason" }"#
             ]],
         );
+    }
+
+    #[test]
+    fn a_refusal_is_found_under_a_status_of_success() {
+        let hidden = |body: &str| hidden_refusal(body.as_bytes()).map(|status| status.as_u16());
+        assert_eq!(hidden(r#"{"error_code":404,"error_message":"404 Not Found"}"#), Some(404));
+        assert_eq!(hidden(r#"{"error_code":"403","error_message":"no"}"#), Some(403));
+        assert_eq!(hidden(r#"{"error_code":10012,"error_message":"no"}"#), Some(400));
+        assert_eq!(hidden(r#"{"error_code":"WORD","error_message":"no"}"#), Some(400));
+        assert_eq!(hidden(r#"{"error_code":null,"error_message":""}"#), None);
+        assert_eq!(hidden(r#"{"body":"about \"error_code\" and \"error_message\""}"#), None);
+        assert_eq!(hidden("[]"), None);
     }
 
     #[test]

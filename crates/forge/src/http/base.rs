@@ -55,6 +55,19 @@ impl Base {
         Ok(url)
     }
 
+    /// Appends path segments below another version of the API: it stands beside this one, with
+    /// another last segment.
+    pub(super) fn join_beside(&self, version: &str, segments: &[&str]) -> Result<Url, Error> {
+        let mut beside = self.0.clone();
+        beside
+            .path_segments_mut()
+            .map_err(|()| Error::Gone { what: "a path beside this address".to_owned() })?
+            .pop_if_empty()
+            .pop()
+            .push(version);
+        Self(beside).join(segments)
+    }
+
     /// Resolves the target of a redirect or of a `Link`, or says why it is refused.
     pub(super) fn resolve(&self, from: &Url, target: &str) -> Result<Url, String> {
         let url = from.join(target).map_err(|_| "its target is not an address".to_owned())?;
@@ -86,6 +99,14 @@ mod tests {
         let url = base.join(&["repos", "o", "r", "issues", "1"]).unwrap();
         assert_eq!(url.as_str(), "https://git.example/api/v3/repos/o/r/issues/1");
         assert_eq!(base.origin().as_str(), "https://git.example");
+    }
+
+    #[test]
+    fn t5_another_version_of_the_api_stands_at_the_same_origin() {
+        for base in ["https://git.example/api/v5", "https://git.example/api/v5/"] {
+            let url = self::base(base).join_beside("v4", &["projects", "o/r"]).unwrap();
+            assert_eq!(url.as_str(), "https://git.example/api/v4/projects/o%2Fr");
+        }
     }
 
     #[test]

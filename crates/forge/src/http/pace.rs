@@ -39,6 +39,8 @@ const SPACING: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 const PER_MINUTE: usize = 80;
+/// GitCode counts all requests, 50 a minute. About one read goes with each write.
+const PER_MINUTE_WITH_READS: usize = 25;
 const PER_HOUR: usize = 500;
 /// Hosts whose limits are known to bind everyone.
 const PUBLIC: [&str; 9] = [
@@ -53,6 +55,10 @@ const PUBLIC: [&str; 9] = [
     "codeberg.org",
 ];
 
+/// Those of them that count reads too.
+const COUNTING_READS: [&str; 4] =
+    ["gitcode.com", "api.gitcode.com", "atomgit.com", "api.atomgit.com"];
+
 /// The pace of one connection.
 #[derive(Debug)]
 pub(super) struct Pace {
@@ -60,6 +66,7 @@ pub(super) struct Pace {
     /// The host is public, or has shown that it counts.
     limits: AtomicBool,
     turns: Mutex<Turns>,
+    per_minute: usize,
 }
 
 /// The turns taken within the last hour, as moments of the monotonic clock, in order.
@@ -72,7 +79,11 @@ struct Turns {
 impl Pace {
     pub(super) fn new(pacing: Pacing, host: &str) -> Self {
         let public = PUBLIC.contains(&host) || host.ends_with(".ghe.com");
-        Self { pacing, limits: AtomicBool::new(public), turns: Mutex::default() }
+        let per_minute = match COUNTING_READS.contains(&host) {
+            true => PER_MINUTE_WITH_READS,
+            false => PER_MINUTE,
+        };
+        Self { pacing, limits: AtomicBool::new(public), turns: Mutex::default(), per_minute }
     }
 
     /// Learns from any answer whether the host counts requests.
@@ -105,7 +116,7 @@ impl Pace {
         };
         let turn = {
             let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-            turns.take(content, clock.monotonic(), longest)
+            turns.take(content, self.per_minute, clock.monotonic(), longest)
         };
         match turn {
             Ok(Duration::ZERO) => Ok(()),
@@ -124,6 +135,7 @@ impl Turns {
     fn take(
         &mut self,
         content: Content,
+        per_minute: usize,
         now: Duration,
         longest: Duration,
     ) -> Result<Duration, Duration> {
@@ -137,7 +149,7 @@ impl Turns {
             Content::Aside => (self.all.back().copied(), 2),
         };
         let mut turn = last.map_or(now, |last| now.max(last + SPACING));
-        for (limit, window) in [(PER_MINUTE / share, MINUTE), (PER_HOUR / share, HOUR)] {
+        for (limit, window) in [(per_minute / share, MINUTE), (PER_HOUR / share, HOUR)] {
             if let Some(oldest) = self.all.len().checked_sub(limit).and_then(|at| self.all.get(at))
             {
                 turn = turn.max(*oldest + window);
@@ -169,10 +181,10 @@ mod tests {
     #[test]
     fn answers_are_a_second_apart() {
         let mut turns = Turns::default();
-        assert_eq!(turns.take(Content::Answer, seconds(10), LONG), Ok(seconds(0)));
-        assert_eq!(turns.take(Content::Answer, seconds(10), LONG), Ok(seconds(1)));
-        assert_eq!(turns.take(Content::Answer, seconds(10), LONG), Ok(seconds(2)));
-        assert_eq!(turns.take(Content::Answer, seconds(20), LONG), Ok(seconds(0)));
+        assert_eq!(turns.take(Content::Answer, PER_MINUTE, seconds(10), LONG), Ok(seconds(0)));
+        assert_eq!(turns.take(Content::Answer, PER_MINUTE, seconds(10), LONG), Ok(seconds(1)));
+        assert_eq!(turns.take(Content::Answer, PER_MINUTE, seconds(10), LONG), Ok(seconds(2)));
+        assert_eq!(turns.take(Content::Answer, PER_MINUTE, seconds(20), LONG), Ok(seconds(0)));
     }
 
     #[test]
@@ -181,7 +193,7 @@ mod tests {
         let mut now = Duration::ZERO;
         let mut taken = Vec::new();
         for _ in 0..1200 {
-            now += turns.take(Content::Answer, now, LONG).unwrap();
+            now += turns.take(Content::Answer, PER_MINUTE, now, LONG).unwrap();
             taken.push(now);
         }
         for (window, limit) in [(MINUTE, PER_MINUTE), (HOUR, PER_HOUR)] {
@@ -193,27 +205,45 @@ mod tests {
     }
 
     #[test]
+    fn a_host_that_counts_reads_gets_fewer_writes() {
+        assert_eq!(Pace::new(Pacing::Auto, "api.gitcode.com").per_minute, PER_MINUTE_WITH_READS);
+        assert_eq!(Pace::new(Pacing::Auto, "api.github.com").per_minute, PER_MINUTE);
+        let mut turns = Turns::default();
+        let mut now = Duration::ZERO;
+        for _ in 0..=PER_MINUTE_WITH_READS {
+            now += turns.take(Content::Answer, PER_MINUTE_WITH_READS, now, LONG).unwrap();
+        }
+        assert_eq!(now, MINUTE);
+    }
+
+    #[test]
     fn a_turn_too_far_away_is_not_taken() {
         let mut turns = Turns::default();
-        assert_eq!(turns.take(Content::Answer, seconds(0), seconds(0)), Ok(seconds(0)));
-        assert_eq!(turns.take(Content::Answer, seconds(0), seconds(0)), Err(seconds(1)));
-        assert_eq!(turns.take(Content::Answer, seconds(0), seconds(0)), Err(seconds(1)));
+        assert_eq!(turns.take(Content::Answer, PER_MINUTE, seconds(0), seconds(0)), Ok(seconds(0)));
+        assert_eq!(
+            turns.take(Content::Answer, PER_MINUTE, seconds(0), seconds(0)),
+            Err(seconds(1))
+        );
+        assert_eq!(
+            turns.take(Content::Answer, PER_MINUTE, seconds(0), seconds(0)),
+            Err(seconds(1))
+        );
         assert_eq!(turns.all.len(), 1);
     }
 
     #[test]
     fn an_answer_never_waits_for_its_reaction() {
         let mut turns = Turns::default();
-        assert_eq!(turns.take(Content::Aside, seconds(0), seconds(0)), Ok(seconds(0)));
-        assert_eq!(turns.take(Content::Answer, seconds(0), LONG), Ok(seconds(0)));
-        assert_eq!(turns.take(Content::Aside, seconds(0), seconds(0)), Err(seconds(1)));
+        assert_eq!(turns.take(Content::Aside, PER_MINUTE, seconds(0), seconds(0)), Ok(seconds(0)));
+        assert_eq!(turns.take(Content::Answer, PER_MINUTE, seconds(0), LONG), Ok(seconds(0)));
+        assert_eq!(turns.take(Content::Aside, PER_MINUTE, seconds(0), seconds(0)), Err(seconds(1)));
         // However many reactions there are, half of every window is left.
         let mut turns = Turns::default();
         let went = (0..600)
-            .filter(|n| turns.take(Content::Aside, seconds(*n), Duration::ZERO).is_ok())
+            .filter(|n| turns.take(Content::Aside, PER_MINUTE, seconds(*n), Duration::ZERO).is_ok())
             .count();
         assert_eq!(went, PER_HOUR / 2);
-        assert_eq!(turns.take(Content::Answer, seconds(600), LONG), Ok(seconds(0)));
+        assert_eq!(turns.take(Content::Answer, PER_MINUTE, seconds(600), LONG), Ok(seconds(0)));
     }
 
     #[test]

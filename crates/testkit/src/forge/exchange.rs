@@ -80,12 +80,14 @@ impl Answer {
     }
 
     pub(super) fn into_response(self) -> Response {
+        // What is empty has no type: clients would try to read it.
+        let kind = HeaderValue::from_static("application/json; charset=utf-8");
+        let kind = self.body.as_ref().map(|_| (header::CONTENT_TYPE, kind));
         let body = self.body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         response.headers_mut().extend(self.headers);
-        let json = HeaderValue::from_static("application/json; charset=utf-8");
-        response.headers_mut().insert(header::CONTENT_TYPE, json);
+        response.headers_mut().extend(kind);
         response
     }
 }

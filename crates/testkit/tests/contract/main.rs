@@ -1,4 +1,5 @@
 //! The real adapters and decoders against the fake forge's face of each host.
 
+mod gitcode;
 mod gitea;
 mod several;
