@@ -4,18 +4,21 @@
 //! [`gitcode`] and `gitea` are its faces and their deliveries, [`signature`] how every forge signs,
 //! [`description`] what hosts publish of their APIs,
 //! [`thread`] its conversations as text, [`clock`] time that a test moves by hand;
-//! [`world`] puts the whole product around it; [`mod@bench`] measures it and [`chaos`] kills it.
+//! [`world`] puts the whole product around it; [`mod@bench`] measures it, [`chaos`] kills it,
+//! and [`e2e`] puts it before people and a real forge.
 
 pub mod bench;
 pub mod chaos;
 pub mod clock;
 pub mod description;
+pub mod e2e;
 pub mod forge;
 pub mod fuzz;
 pub mod gitcode;
 mod gitea;
 pub mod github;
 pub mod gitlab;
+mod nest;
 pub mod signature;
 pub mod thread;
 pub mod world;
