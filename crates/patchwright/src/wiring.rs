@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use domain::{Clock, Origin};
 use engine::{Connection, Connections, Door, Ingest, Speaker, Tempo};
+use forge::gitcode::GitCode;
 use forge::gitea::Gitea;
 use forge::github::GitHub;
+use forge::gitlab::GitLab;
 use forge::http::{self, Misconfigured};
 use forge::{Host, Ours, Read, Write};
 use report::marker::MarkerKey;
@@ -101,7 +103,7 @@ pub async fn assemble(
             Some(joined) => connections.push(with_sending(joined, sending)),
             None => tracing::warn!(
                 connection = connection.name,
-                "its deliveries are taken, but nothing can be answered there: no token, or not in this version"
+                "its deliveries are taken, but nothing can be answered there: it has no token"
             ),
         }
         doors.push(door(settings, connection));
@@ -119,44 +121,57 @@ fn folder_beside(settings: &Settings, place: &Place) -> PathBuf {
     }
 }
 
-/// Makes the adapter of a connection; `None` where this version only takes deliveries, or where
-/// there is no token.
+/// Makes the adapter of a connection; `None` where there is no credential.
 pub fn forge(
     connection: &settings::Connection,
     ours: Arc<Ours>,
     redactor: &Arc<Redactor>,
     clock: Arc<dyn Clock>,
 ) -> Result<Option<Connection>, Misconfigured> {
-    let Some(token) = &connection.token else { return Ok(None) };
+    let app = connection.app.as_ref().filter(|_| connection.host == Host::GitHub);
+    let Some(credential) = app.map(|app| &app.key).or(connection.token.as_ref()) else {
+        return Ok(None);
+    };
     let reached = http::Connection {
         api: api(connection),
-        token: token.value.clone(),
+        token: credential.value.clone(),
         pacing: connection.pacing,
         proxy: connection.proxy.clone(),
         ca_bundle: connection.ca_bundle.clone(),
         redactor: Arc::clone(redactor),
         clock,
     };
-    match connection.host {
-        Host::GitHub => Ok(Some(joined(connection, Arc::new(GitHub::new(reached, ours)?)))),
-        Host::Gitea => Ok(Some(joined(connection, Arc::new(Gitea::new(reached, ours)?)))),
-        Host::GitLab | Host::GitCode | Host::Local => Ok(None),
-    }
+    Ok(match (connection.host, app) {
+        (Host::GitHub, Some(app)) => {
+            Some(joined(connection, GitHub::as_app(reached, &app.id, ours)?))
+        }
+        (Host::GitHub, None) => Some(joined(connection, GitHub::new(reached, ours)?)),
+        (Host::GitLab, _) => Some(joined(connection, GitLab::new(reached, ours)?)),
+        (Host::GitCode, _) => Some(joined(connection, GitCode::new(reached, ours)?)),
+        (Host::Gitea, _) => Some(joined(connection, Gitea::new(reached, ours)?)),
+        (Host::Local, _) => None,
+    })
 }
 
-/// Returns the address of the API: a Gitea is known by the address of its pages.
+/// Returns the base of the API. Most hosts are known by the address of their pages, below which
+/// the API has its place.
 fn api(connection: &settings::Connection) -> Url {
+    let place = match connection.host {
+        Host::GitLab => "/api/v4",
+        Host::GitCode => "/api/v5",
+        Host::Gitea => "/api/v1",
+        Host::GitHub | Host::Local => "",
+    };
     let mut url = connection.url.clone();
-    if connection.host == Host::Gitea && !url.path().trim_end_matches('/').ends_with("/api/v1") {
-        url.set_path(&format!("{}/api/v1", connection.url.path().trim_end_matches('/')));
+    let path = url.path().trim_end_matches('/').to_owned();
+    if !path.ends_with(place) {
+        url.set_path(&format!("{path}{place}"));
     }
     url
 }
 
-fn joined<F: Read + Write + 'static>(
-    connection: &settings::Connection,
-    adapter: Arc<F>,
-) -> Connection {
+fn joined<F: Read + Write + 'static>(connection: &settings::Connection, adapter: F) -> Connection {
+    let adapter = Arc::new(adapter);
     let read: Arc<dyn Read> = Arc::clone(&adapter) as _;
     Connection { origin: connection.origin.clone(), host: connection.host, read, write: adapter }
 }

@@ -51,12 +51,12 @@ variables! {
     GITHUB_TOKEN: Secret, Now = "GITHUB_TOKEN";
     /// Address of GitHub's API, for GitHub Enterprise Server `https://HOST/api/v3`.
     GITHUB_API_URL: Plain, Now = "GITHUB_API_URL";
-    /// Id of the GitHub App to act as.
-    GITHUB_APP_ID: Plain, Later = "GITHUB_APP_ID";
+    /// Id of the GitHub App to act as. It wins over the token.
+    GITHUB_APP_ID: Plain, Now = "GITHUB_APP_ID";
     /// Private key of the GitHub App, in PEM.
-    GITHUB_APP_PRIVATE_KEY: Secret, Later = "GITHUB_APP_PRIVATE_KEY";
+    GITHUB_APP_PRIVATE_KEY: Secret, Now = "GITHUB_APP_PRIVATE_KEY";
     /// File with the private key of the GitHub App.
-    GITHUB_APP_PRIVATE_KEY_PATH: Plain, Later = "GITHUB_APP_PRIVATE_KEY_PATH";
+    GITHUB_APP_PRIVATE_KEY_PATH: Plain, Now = "GITHUB_APP_PRIVATE_KEY_PATH";
     /// Token of the account to act as on GitLab.
     GITLAB_TOKEN: Secret, Now = "GITLAB_TOKEN";
     /// Address of the GitLab server.

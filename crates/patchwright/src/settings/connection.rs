@@ -29,6 +29,8 @@ pub struct Connection {
     /// Its identity in keys and markers.
     pub origin: Origin,
     pub token: Option<Sourced<SecretString>>,
+    /// A GitHub App, which wins over the token.
+    pub app: Option<App>,
     /// Its own secret, else the one for all.
     pub webhook_secret: Option<Sourced<SecretString>>,
     pub former_accounts: Vec<AccountId>,
@@ -38,6 +40,13 @@ pub struct Connection {
     pub proxy: Option<SecretString>,
     /// Where it was configured.
     pub source: Source,
+}
+
+/// A GitHub App as configured.
+#[derive(Clone, Debug)]
+pub struct App {
+    pub id: String,
+    pub key: Sourced<SecretString>,
 }
 
 /// What serving one forge by the environment takes.
@@ -154,12 +163,19 @@ fn from_file(
     };
     let name = written.name.value.unwrap_or_else(|| host.to_string());
     let url = checked_url(reader, &format!("the url of connection `{name}`"), url)?;
+    let app = whole_app(
+        reader,
+        written.app_id.value,
+        sourced(&written.app_key),
+        "`app-id` and `app-key`",
+    );
     Some(Connection {
         origin: origin(&url),
         name,
         host,
         url,
         token: sourced(&written.token),
+        app,
         webhook_secret: sourced(&written.webhook_secret),
         former_accounts: written.former_accounts.value,
         pacing: written.pacing.value,
@@ -177,7 +193,9 @@ fn add_from_environment(
     found: &mut Vec<Connection>,
 ) {
     let token = reader.secret(&kind.token);
+    let app = if kind.host == Host::GitHub { app_of_environment(reader) } else { None };
     let wanted = token.is_some()
+        || app.is_some()
         || (platform == Some(kind.host)
             && !found.iter().any(|connection| connection.host == kind.host));
     if !wanted {
@@ -200,10 +218,11 @@ fn add_from_environment(
     let origin = origin(&url);
     if let Some(connection) = found.iter_mut().find(|connection| connection.origin == origin) {
         connection.token = token.or(connection.token.take());
+        connection.app = app.or(connection.app.take());
         return;
     }
-    let source = match &token {
-        Some(token) => token.source.clone(),
+    let source = match app.as_ref().map(|app| &app.key).or(token.as_ref()) {
+        Some(credential) => credential.source.clone(),
         None => Source::Environment { name: variable::PLATFORM.0.name().to_owned() },
     };
     found.push(Connection {
@@ -212,6 +231,7 @@ fn add_from_environment(
         origin,
         url,
         token,
+        app,
         webhook_secret: None,
         former_accounts: Vec::new(),
         pacing: Pacing::Auto,
@@ -219,6 +239,47 @@ fn add_from_environment(
         proxy: None,
         source,
     });
+}
+
+/// Reads the App that the environment gives, its key as text or as a file.
+fn app_of_environment(reader: &mut Reader<'_>) -> Option<App> {
+    let id = reader.plain(&variable::GITHUB_APP_ID).map(|(id, _)| id);
+    let key = reader.secret(&variable::GITHUB_APP_PRIVATE_KEY).or_else(|| {
+        let (path, source) = reader.plain(&variable::GITHUB_APP_PRIVATE_KEY_PATH)?;
+        match std::fs::read_to_string(&path) {
+            Ok(pem) => Some(Sourced { value: SecretString::from(pem), source }),
+            Err(error) => {
+                let name = variable::GITHUB_APP_PRIVATE_KEY_PATH.0.name();
+                let problem = Problem::new(format!("{name}: cannot read {path}: {error}"));
+                reader
+                    .problems
+                    .push(problem.hint("name the PEM file that GitHub gave for the App"));
+                None
+            }
+        }
+    });
+    whole_app(reader, id, key, "GITHUB_APP_ID and GITHUB_APP_PRIVATE_KEY (or _PATH)")
+}
+
+/// An App is its id and its key; one without the other is a mistake.
+fn whole_app(
+    reader: &mut Reader<'_>,
+    id: Option<String>,
+    key: Option<Sourced<SecretString>>,
+    names: &str,
+) -> Option<App> {
+    match (id, key) {
+        (Some(id), Some(key)) => Some(App { id, key }),
+        (None, None) => None,
+        (Some(_), None) | (None, Some(_)) => {
+            // A file that could not be read was reported where it stands.
+            if !reader.problems.iter().any(|problem| problem.to_string().contains("_KEY_PATH")) {
+                let problem = Problem::new("a GitHub App needs its id and its private key");
+                reader.problems.push(problem.hint(format!("set both {names}")));
+            }
+            None
+        }
+    }
 }
 
 /// Refuses addresses that would carry a credential, and warns of those that would show one.

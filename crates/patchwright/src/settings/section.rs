@@ -82,6 +82,10 @@ section! {
         url: Option<Url> = "url", Unset { example: "https://github.example.org/api/v3" };
         /// Token of the account to act as.
         token: Secret = "token", Unset { example: "" };
+        /// Id of the GitHub App to act as. It wins over a token.
+        app_id: Option<String> = "app-id", Unset { example: "123456" };
+        /// Private key of the GitHub App, in PEM.
+        app_key: Secret = "app-key", Unset { example: "" };
         /// Secret that signs its deliveries. Unset: the one of `[server]`.
         webhook_secret: Secret = "webhook-secret", Unset { example: "" };
         /// Numeric ids of accounts that the bot used before: their comments stay its own.
