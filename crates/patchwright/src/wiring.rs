@@ -129,7 +129,7 @@ pub fn forge(
 ) -> Result<Option<Connection>, Misconfigured> {
     let Some(token) = &connection.token else { return Ok(None) };
     let reached = http::Connection {
-        api: api(connection),
+        api: api(connection.host, &connection.url),
         token: token.value.clone(),
         pacing: connection.pacing,
         proxy: connection.proxy.clone(),
@@ -145,12 +145,13 @@ pub fn forge(
 }
 
 /// Returns the address of the API: a Gitea is known by the address of its pages.
-fn api(connection: &settings::Connection) -> Url {
-    let mut url = connection.url.clone();
-    if connection.host == Host::Gitea && !url.path().trim_end_matches('/').ends_with("/api/v1") {
-        url.set_path(&format!("{}/api/v1", connection.url.path().trim_end_matches('/')));
+fn api(host: Host, url: &Url) -> Url {
+    let mut api = url.clone();
+    let path = url.path().trim_end_matches('/');
+    if host == Host::Gitea && !path.ends_with("/api/v1") {
+        api.set_path(&format!("{path}/api/v1"));
     }
-    url
+    api
 }
 
 fn joined<F: Read + Write + 'static>(
@@ -236,5 +237,21 @@ fn tempo(settings: &Settings) -> Tempo {
         retention: day.saturating_mul(settings.jobs.retention_days.get()),
         budget: settings.budget(),
         ..Tempo::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gitea_is_reached_below_its_pages_and_others_where_they_are_said_to_be() {
+        let check = |host, url: &str, expected: &str| {
+            assert_eq!(api(host, &Url::parse(url).unwrap()).as_str(), expected);
+        };
+        check(Host::Gitea, "https://git.example", "https://git.example/api/v1");
+        check(Host::Gitea, "https://example/git/", "https://example/git/api/v1");
+        check(Host::Gitea, "https://git.example/api/v1", "https://git.example/api/v1");
+        check(Host::GitHub, "https://api.example/v3", "https://api.example/v3");
     }
 }
