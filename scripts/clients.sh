@@ -6,7 +6,7 @@ set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 clients="$root/target/clients"
-wanted='python-gitlab==8.6.0'
+wanted='python-gitlab==8.6.0 gitcode-api==1.3.0'
 
 if [ "$(cat "$clients/.wanted" 2>/dev/null)" = "$wanted" ]; then
     echo "clients: $wanted is there"

@@ -1,4 +1,4 @@
-//! GitCode and its twin AtomGit, over the fifth version of their API; statuses, which it lacks,
+//! GitCode and its twin `AtomGit`, over the fifth version of their API; statuses, which it lacks,
 //! over the fourth.
 //!
 //! Issues and changes have numbers of their own here, and comments of each kind have ids of their

@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 
 use crate::forge::{
     Account, Anchors, Answer, Asked, Bearer, CommentIds, Credential, Denied, Face, Habits,
-    Happened, Kind, Limit, Model, Named, Numbering, Refusal, Sender, Shared, SignedDelivery,
+    Happened, Kind, Limit, LoneComments, Model, Named, Numbering, Refusal, Sender, Shared,
+    SignedDelivery,
 };
 use call::Call;
 
@@ -41,6 +42,7 @@ enum Version {
 impl Face for GitCode {
     fn habits(&self) -> Habits {
         Habits {
+            lone_comments: LoneComments::Alone,
             numbering: Numbering::Separate,
             comment_ids: CommentIds::One,
             anchors: Anchors::Checked,

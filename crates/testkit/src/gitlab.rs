@@ -39,6 +39,7 @@ pub(crate) struct GitLab;
 impl Face for GitLab {
     fn habits(&self) -> Habits {
         Habits {
+            lone_comments: LoneComments::Alone,
             numbering: Numbering::Separate,
             comment_ids: CommentIds::One,
             anchors: Anchors::Checked,

@@ -1,5 +1,5 @@
 //! Clients that others wrote act on the fake forge and read it back, so that a face speaks what
-//! real clients expect: of GitLab no description is published. `scripts/clients.sh` installs them;
+//! real clients expect: of GitLab and GitCode no description is published. `scripts/clients.sh` installs them;
 //! where that was not possible the test says so, and the suite counts it.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a scene fails its test")]
@@ -34,24 +34,61 @@ fn run(script: &str, story: &serde_json::Value) {
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn python_gitlab_acts_on_the_face_of_gitlab_and_reads_it_back() {
-    const REPO: &str = "octo/tools/widgets";
-    let options = Options { host: Host::GitLab, ..Options::default() };
+/// Lets a client tell its story as kim, who may write, on a forge with an issue and a change of
+/// ada's. Returns the forge if the client is there.
+async fn told(script: &'static str, host: Host, repo: &str) -> Option<FakeForge> {
+    let options = Options { host, ..Options::default() };
     let forge = FakeForge::start(Arc::new(HandClock::default()), options).await.unwrap();
     forge.person("ada");
     forge.person("kim");
-    forge.repo(REPO);
-    forge.grants(REPO, "kim", Permission::Write);
-    forge.opens_issue("ada", REPO, "It breaks", "Badly.");
-    forge.opens_change("ada", REPO, "Mend it", "", FakeChange::from_branch("mend"));
+    forge.repo(repo);
+    forge.grants(repo, "kim", Permission::Write);
+    forge.opens_issue("ada", repo, "It breaks", "Badly.");
+    forge.opens_change("ada", repo, "Mend it", "", FakeChange::from_branch("mend"));
     let story = json!({"url": forge.url(), "token": forge.token("kim"), "login": "kim",
-                       "project": REPO});
-    tokio::task::spawn_blocking(move || run("on_gitlab.py", &story)).await.unwrap();
+                       "project": repo});
+    tokio::task::spawn_blocking(move || run(script, &story)).await.unwrap();
     if forge.requests().is_empty() {
-        return;
+        return None;
     }
     assert_eq!(forge.violations(), []);
+    Some(forge)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gitcode_api_acts_on_the_face_of_gitcode_and_reads_it_back() {
+    const REPO: &str = "octo/widgets";
+    let Some(forge) = told("on_gitcode.py", Host::GitCode, REPO).await else { return };
+    expect![[r#"
+        issue #1: It breaks
+
+        --- ada
+        Badly.
+
+        --- kim
+        the only comment
+    "#]]
+    .assert_eq(&forge.thread(REPO, Which::Issue(1)));
+    expect![[r#"
+        change #1: Mend it
+
+        --- ada
+
+        --- kim
+        hello again
+
+        === src/lib.rs:5
+
+        --- kim
+        why?
+    "#]]
+    .assert_eq(&forge.thread(REPO, Which::Change(1)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_gitlab_acts_on_the_face_of_gitlab_and_reads_it_back() {
+    const REPO: &str = "octo/tools/widgets";
+    let Some(forge) = told("on_gitlab.py", Host::GitLab, REPO).await else { return };
     expect![[r#"
         issue #1: It breaks
 

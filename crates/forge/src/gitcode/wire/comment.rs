@@ -49,7 +49,7 @@ pub(in super::super) struct Comment {
     #[serde(deserialize_with = "loose::flag")]
     is_outdated: Option<bool>,
     #[serde(deserialize_with = "loose::list")]
-    reply: Vec<Comment>,
+    reply: Vec<Self>,
     #[serde(deserialize_with = "loose::object")]
     target: Option<Target>,
 }
@@ -103,6 +103,9 @@ struct Numbered {
     #[serde(deserialize_with = "loose::number")]
     nubmer: Option<u64>,
 }
+
+/// The first and the last line, which are the same for a single one.
+type Span = (u64, u64);
 
 /// Where a new comment turned out to stand.
 #[derive(Debug, PartialEq, Eq)]
@@ -163,8 +166,8 @@ impl Comment {
             .or_else(|| position?.old_path.as_deref())
     }
 
-    /// Returns the first and the last line, and their numbers of before: (start, end) each.
-    fn lines(&self) -> (Option<(u64, u64)>, Option<(u64, u64)>) {
+    /// Returns the lines on the new side and on the old one.
+    fn lines(&self) -> (Option<Span>, Option<Span>) {
         let span = |start: Option<u64>, end: Option<u64>| {
             // 0 stands for "not on this side".
             let end = end.or(start).filter(|line| *line > 0)?;

@@ -72,7 +72,7 @@ mod tests {
         #[serde(deserialize_with = "flag")]
         flag: Option<bool>,
         #[serde(deserialize_with = "object")]
-        object: Option<Box<Sample>>,
+        object: Option<Box<Self>>,
         #[serde(deserialize_with = "list")]
         list: Vec<u64>,
     }

@@ -1,3 +1,5 @@
+//! What is read from GitCode's JSON, in each of the ways in which it is told.
+
 use domain::anchor::Side;
 use serde_json::json;
 
