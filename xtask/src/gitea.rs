@@ -146,6 +146,8 @@ fn cache_folder(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> 
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -183,10 +185,11 @@ mod tests {
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
         fs::create_dir_all(from.join("below")).unwrap();
         fs::write(from.join("below/file"), "text").unwrap();
-        let mut mode = fs::metadata(from.join("below")).unwrap().permissions();
-        mode.set_readonly(true);
-        fs::set_permissions(from.join("below"), mode).unwrap();
+        let below = from.join("below");
+        fs::set_permissions(&below, fs::Permissions::from_mode(0o555)).unwrap();
         copy(&from, &to).unwrap();
+        // So that the folder can go.
+        fs::set_permissions(&below, fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(fs::read_to_string(to.join("below/file")).unwrap(), "text");
         assert!(!fs::metadata(to.join("below")).unwrap().permissions().readonly());
     }

@@ -133,7 +133,7 @@ pub fn forge(
         return Ok(None);
     };
     let reached = http::Connection {
-        api: api(connection),
+        api: api(connection.host, &connection.url),
         token: credential.value.clone(),
         pacing: connection.pacing,
         proxy: connection.proxy.clone(),
@@ -155,19 +155,19 @@ pub fn forge(
 
 /// Returns the base of the API. Most hosts are known by the address of their pages, below which
 /// the API has its place.
-fn api(connection: &settings::Connection) -> Url {
-    let place = match connection.host {
+fn api(host: Host, pages: &Url) -> Url {
+    let place = match host {
         Host::GitLab => "/api/v4",
         Host::GitCode => "/api/v5",
         Host::Gitea => "/api/v1",
         Host::GitHub | Host::Local => "",
     };
-    let mut url = connection.url.clone();
+    let mut url = pages.clone();
     let path = url.path().trim_end_matches('/').to_owned();
-    if !path.ends_with(place) {
+    if !place.is_empty() && !path.ends_with(place) {
         url.set_path(&format!("{path}{place}"));
     }
-    url
+    api
 }
 
 fn joined<F: Read + Write + 'static>(connection: &settings::Connection, adapter: F) -> Connection {
@@ -251,5 +251,23 @@ fn tempo(settings: &Settings) -> Tempo {
         retention: day.saturating_mul(settings.jobs.retention_days.get()),
         budget: settings.budget(),
         ..Tempo::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_api_is_reached_below_the_pages_or_where_it_is_said_to_be() {
+        let check = |host, url: &str, expected: &str| {
+            assert_eq!(api(host, &Url::parse(url).unwrap()).as_str(), expected);
+        };
+        check(Host::Gitea, "https://git.example", "https://git.example/api/v1");
+        check(Host::Gitea, "https://example/git/", "https://example/git/api/v1");
+        check(Host::Gitea, "https://git.example/api/v1", "https://git.example/api/v1");
+        check(Host::GitLab, "https://example/gitlab", "https://example/gitlab/api/v4");
+        check(Host::GitCode, "https://api.gitcode.example", "https://api.gitcode.example/api/v5");
+        check(Host::GitHub, "https://api.example/v3", "https://api.example/v3");
     }
 }

@@ -70,13 +70,13 @@ struct ThreadsOfChange {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ThreadPage {
-    page_info: PageInfo,
+    page_info: Cursor,
     nodes: Vec<ThreadNode>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct PageInfo {
+struct Cursor {
     has_next_page: bool,
     end_cursor: Option<String>,
 }
@@ -134,8 +134,8 @@ impl GitHub {
                 })
             }));
             match review_threads.page_info {
-                PageInfo { has_next_page: true, end_cursor: Some(cursor) } => after = Some(cursor),
-                PageInfo { .. } => return Ok(states),
+                Cursor { has_next_page: true, end_cursor: Some(cursor) } => after = Some(cursor),
+                Cursor { .. } => return Ok(states),
             }
         }
         Err(Error::Garbled { what, why: format!("they go on after {PAGES} pages") })

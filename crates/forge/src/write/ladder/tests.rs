@@ -1,3 +1,5 @@
+//! Where comments fall to, host by host.
+
 use domain::anchor::{Line, LineKind};
 use domain::publication::{CommentBody, Suggestion};
 use expect_test::{Expect, expect};
