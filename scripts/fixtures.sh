@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fetches what others published and our tests read, into target/fixtures: payloads of webhooks
-# (github, gitlab) and GitHub's description of its API (github-openapi). It is pinned by version and
-# checksum, and fetched once.
+# (github, gitlab) and the descriptions that GitHub and Gitea give of their APIs (github-openapi,
+# gitea-swagger). It is pinned by version and checksum, and fetched once.
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -13,6 +13,8 @@ openapi_version=23.0.2
 openapi_sha256=71a18407dd5e8464f4e0525daf03deabbe65abd9287d6adc7b5d98f516cd0d0c
 gitlab_version=v1.46.0
 gitlab_sum='h1:YxBWFZIFYKcGESCb9fpkwzouo+apyB9pr/XTWzNoL24='
+gitea_version=v1.26.0
+gitea_sum='h1:fJP9dqLbzKrKWUVnCVTfVersZdVDuyJQLEDzCAOmKKA='
 
 stop() {
     echo "fixtures: $1" >&2
@@ -67,4 +69,15 @@ if ! holds gitlab "$gitlab_version"; then
     mkdir gitlab
     cp "$module"/testdata/webhooks/*.json gitlab/
     settle gitlab "$gitlab_version"
+fi
+
+if ! holds gitea-swagger "$gitea_version"; then
+    echo "fixtures: fetching code.gitea.io/gitea $gitea_version"
+    command -v go >/dev/null || stop "go is needed for Gitea's description of its API"
+    go mod download -json "code.gitea.io/gitea@$gitea_version" >module.json
+    grep -qF "\"Sum\": \"$gitea_sum\"" module.json || stop "the Go module has another checksum"
+    module=$(sed -n 's/^[[:space:]]*"Dir": "\(.*\)",$/\1/p' module.json)
+    mkdir gitea-swagger
+    cp "$module"/templates/swagger/v1_json.tmpl gitea-swagger/
+    settle gitea-swagger "$gitea_version"
 fi

@@ -4,6 +4,7 @@
 //! It learns of PostgreSQL and of the program under test from the environment, and it ends with
 //! its own line `NAME: key=value …`.
 
+use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -25,6 +26,14 @@ pub(crate) struct Options {
     arguments: Vec<OsString>,
 }
 
+/// What a driver needs beside itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    /// The program under test, and PostgreSQL where it can be had.
+    Product,
+}
+
 /// How the driver and the program under test are built.
 #[derive(Clone, Copy, Debug)]
 enum Build {
@@ -35,7 +44,12 @@ enum Build {
 }
 
 pub(crate) fn bench(workspace: &Workspace, options: &Options) -> Result<Verdict> {
-    drive(workspace, "bench", Build::Release, options)
+    // What reads diffs and what runs git are part of the driver itself.
+    let needs = match options.arguments.first() {
+        Some(what) if what == "diff" || what == "git" => Needs::Nothing,
+        _ => Needs::Product,
+    };
+    drive(workspace, "bench", Build::Release, needs, options)
 }
 
 pub(crate) fn chaos(workspace: &Workspace, options: &Options) -> Result<Verdict> {
@@ -45,29 +59,50 @@ pub(crate) fn chaos(workspace: &Workspace, options: &Options) -> Result<Verdict>
     {
         eprintln!("chaos: {why:#}");
     }
-    drive(workspace, "chaos", Build::Dev, options)
+    drive(workspace, "chaos", Build::Dev, Needs::Product, options)
 }
 
-fn drive(workspace: &Workspace, name: &str, build: Build, options: &Options) -> Result<Verdict> {
-    let programs = build_programs(workspace, name, build)?;
-    let database = Database::prepare()?;
+fn drive(
+    workspace: &Workspace,
+    name: &str,
+    build: Build,
+    needs: Needs,
+    options: &Options,
+) -> Result<Verdict> {
+    let programs = build_programs(workspace, name, build, needs)?;
     let mut command = workspace.command(programs.join(name));
-    command.args(&options.arguments).env(PROGRAM_VARIABLE, programs.join("patchwright"));
-    if let Database::Missing(why) = &database {
-        eprintln!("{name}: nothing runs on PostgreSQL: {why}");
-    }
-    if let Some(address) = database.address() {
-        command.env(ADDRESS_VARIABLE, address);
+    // Files are named as the person sees them.
+    let here = env::current_dir().context("cannot tell where this was started")?;
+    command.current_dir(here).args(&options.arguments);
+    let database = match needs {
+        Needs::Nothing => None,
+        Needs::Product => Some(Database::prepare()?),
+    };
+    if let Some(database) = &database {
+        command.env(PROGRAM_VARIABLE, programs.join("patchwright"));
+        if let Database::Missing(why) = database {
+            eprintln!("{name}: nothing runs on PostgreSQL: {why}");
+        }
+        if let Some(address) = database.address() {
+            command.env(ADDRESS_VARIABLE, address);
+        }
     }
     let status = command.status().with_context(|| format!("cannot start the driver `{name}`"))?;
     Ok(Verdict::of_driver(status))
 }
 
-/// Builds a driver and the program under test, and returns the folder of both.
-fn build_programs(workspace: &Workspace, name: &str, build: Build) -> Result<PathBuf> {
+/// Builds a driver and what it needs, and returns the folder of both.
+fn build_programs(
+    workspace: &Workspace,
+    name: &str,
+    build: Build,
+    needs: Needs,
+) -> Result<PathBuf> {
     let mut command = workspace.cargo();
-    command.args(["build", "--quiet", "--package", "patchwright", "--bin", "patchwright"]);
-    command.args(["--package", "testkit", "--bin", name]);
+    command.args(["build", "--quiet", "--package", "testkit", "--bin", name]);
+    if needs == Needs::Product {
+        command.args(["--package", "patchwright", "--bin", "patchwright"]);
+    }
     let folder = match build {
         Build::Dev => "debug",
         Build::Release => {

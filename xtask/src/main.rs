@@ -51,7 +51,7 @@ enum Task {
     Tidy,
     /// Write the generated documentation.
     Docs(docs::Options),
-    /// Measure one thing: `bench gateway`.
+    /// Measure one thing: `bench gateway`, `bench diff [FILE]`, `bench git`.
     Bench(driver::Options),
     /// Search for inputs that break a parser of outside text.
     Fuzz(fuzz::Options),

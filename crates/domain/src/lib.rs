@@ -8,8 +8,9 @@
 //! 4. [`policy`] and [`mod@route`]: `(Event, Policy) -> Decision`, the closed table of the product.
 //! 5. [`task`] and [`job`]: what to do, and the durable request to do it with its legal states.
 //! 6. [`publication`]: what is to be seen on the forge, as a value with a slot; its receipt.
-//! 7. [`record`], [`budget`]: what was done and what it may cost.
-//! 8. [`journal`] and [`clock`]: the two tiny ports that a workflow remembers and waits through.
+//! 7. [`path`], [`mod@diff`], [`anchor`]: what changed in which file, and where a remark on it sits.
+//! 8. [`record`], [`budget`]: what was done and what it may cost.
+//! 9. [`journal`] and [`clock`]: the two tiny ports that a workflow remembers and waits through.
 //!
 //! **Where things go.** A new forge adds nothing here: it decodes into [`event::Event`] and sends
 //! [`publication::Publication`]s. A new command is a variant of [`command::Command`], a row of its
@@ -26,9 +27,11 @@ pub mod anchor;
 pub mod budget;
 pub mod clock;
 pub mod command;
+pub mod diff;
 pub mod event;
 pub mod job;
 pub mod journal;
+pub mod path;
 pub mod policy;
 pub mod publication;
 pub mod record;
@@ -37,12 +40,14 @@ pub mod route;
 pub mod subject;
 pub mod task;
 pub mod time;
+pub mod unseen;
 
 pub use actor::{AccountId, Actor};
 pub use clock::Clock;
 pub use event::Event;
 pub use job::{Job, JobId};
 pub use journal::Journal;
+pub use path::FilePath;
 pub use policy::Policy;
 pub use publication::{Publication, Receipt, Slot};
 pub use repo::{Origin, Repo, RepoKey};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use domain::Clock;
 use domain::budget::Budget;
+use git::Mirrors;
 use report::redact::Redactor;
 use store::{Owner, Store};
 use tokio::sync::{Notify, Semaphore};
@@ -82,6 +83,7 @@ impl Engine {
         speaker: Arc<Speaker>,
         tempo: Tempo,
         redactor: Arc<Redactor>,
+        mirrors: Option<Mirrors>,
     ) -> Result<Self, store::Error> {
         let owner = Owner::this_process()?;
         match store.take_back().await? {
@@ -116,6 +118,7 @@ impl Engine {
             running: running.clone(),
             tempo: tempo.clone(),
             tasks: tasks.clone(),
+            mirrors,
         };
         tasks.spawn(worker.run(claiming.clone()));
         tasks.spawn(publisher.run(claiming.clone()));

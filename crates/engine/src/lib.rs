@@ -14,6 +14,7 @@ mod heartbeat;
 pub mod ingest;
 mod journal;
 pub mod publish;
+mod push;
 pub mod schedule;
 pub mod speaker;
 pub mod worker;

@@ -2,15 +2,19 @@
 //!
 //! A row goes through three steps: it is marked `trying`, its request leaves, and what became of it
 //! is written down. A process may die after any of them. Whoever finds a row `trying` does not know
-//! whether its request had an effect, and looks before it repeats it (E2).
+//! whether its request had an effect, and looks before it repeats it (E2). Rows of a batch take the
+//! first two steps together and the third apart ([`together`]).
+
+mod together;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::publication::Effect;
+use domain::publication::{Effect, Push};
 use domain::{Clock, Publication, Receipt, Time};
 use forge::http::REQUEST_DEADLINE;
 use forge::{Error as ForgeError, Look};
+use git::Mirrors;
 use store::outbox::{Begun, Doubt, Due, LaneClaim, Queue, Sending, Try};
 use store::{Error, Owner, Store};
 use tokio::sync::Semaphore;
@@ -20,10 +24,15 @@ use tokio_util::task::TaskTracker;
 use crate::connection::{Connection, Connections};
 use crate::engine::Tempo;
 use crate::heartbeat::Running;
+use crate::push;
 use crate::worker::sleep_until;
+use together::Travelled;
 
 /// A request leaves only if the lease outlives its whole deadline by this much (E5).
 const MARGIN: Duration = Duration::from_secs(3);
+
+/// The whole time that a push may take, the checks before it included.
+const PUSH_DEADLINE: Duration = Duration::from_secs(300);
 
 /// How often something that nothing waits for is tried.
 const ASIDE_TRIES: u32 = 3;
@@ -49,6 +58,8 @@ pub struct Publisher {
     pub(crate) tasks: TaskTracker,
     pub(crate) places: Arc<Semaphore>,
     pub(crate) running: Running,
+    /// Without them nothing is pushed.
+    pub(crate) mirrors: Option<Mirrors>,
 }
 
 impl Publisher {
@@ -148,6 +159,13 @@ impl Publisher {
     ) -> Result<(), Error> {
         while !stop.is_cancelled() {
             let Some(due) = self.store.next_row(sending, queue).await? else { return Ok(()) };
+            if due.may_travel() {
+                match self.send_together(sending, &due).await? {
+                    Travelled::Alone => {}
+                    Travelled::Together => continue,
+                    Travelled::NotNow => return Ok(()),
+                }
+            }
             // Its job was stopped meanwhile: the next row may be what closes it.
             let Some(outcome) = self.send_row(sending, &due).await? else { continue };
             let goes_on = matches!(outcome, Try::Sent(_) | Try::GivenUp(_));
@@ -186,6 +204,9 @@ impl Publisher {
                 None => return Ok(Some(self.cut_short())),
             }
         }
+        if let Effect::Push(push) = &due.publication.effect {
+            return self.send_push(sending, due, push, connection).await;
+        }
         let asked = self.clock.monotonic();
         let Begun::Leave(left) = self.store.begin_row(sending, due.seq).await? else {
             return Ok(None);
@@ -208,6 +229,56 @@ impl Publisher {
         let settled =
             self.within(left, self.settle_claim(connection, &due.publication, sent)).await;
         Ok(Some(settled.unwrap_or_else(|| self.cut_short())))
+    }
+
+    /// Pushes a commit (E8). The lease is first set to the whole time that this may take.
+    async fn send_push(
+        &self,
+        sending: &Sending,
+        due: &Due,
+        push: &Push,
+        connection: &Connection,
+    ) -> Result<Option<Try>, Error> {
+        let Some(mirrors) = &self.mirrors else {
+            return Ok(Some(Try::GivenUp("this process has no git to push with".to_owned())));
+        };
+        let Some(bundle) = self.store.artifact(&due.job, &push.bundle).await? else {
+            return Ok(Some(Try::GivenUp(format!("the artifact {} is gone", push.bundle))));
+        };
+        let left = self.store.stretch_lane(sending, PUSH_DEADLINE + MARGIN).await?;
+        let Begun::Leave(_) = self.store.begin_row(sending, due.seq).await? else {
+            return Ok(None);
+        };
+        let about = (&due.publication.subject, push);
+        let pushed = self.within(left, push::push(connection, mirrors, about, &bundle.1)).await;
+        Ok(Some(match pushed {
+            Some(Ok(push::Outcome::Stands)) => {
+                Try::Sent(Receipt::Commit { id: push.commit.clone() })
+            }
+            Some(Ok(push::Outcome::Refused(why))) => Try::Sent(Receipt::Refused { why }),
+            Some(Err(push::Error::Forge(error))) => self.failed(sending, due, &error).await?,
+            Some(Err(push::Error::Git(error))) => self.failed_git(sending, due, &error).await?,
+            None => self.cut_short(),
+        }))
+    }
+
+    async fn failed_git(
+        &self,
+        sending: &Sending,
+        due: &Due,
+        error: &git::Error,
+    ) -> Result<Try, Error> {
+        let why = error.to_string();
+        Ok(match error.retry() {
+            _ if error.is_outage() => {
+                let at = self.store.open_breaker(&sending.connection, &why, None).await?;
+                Try::Later { at, why }
+            }
+            git::Retry::Backoff => {
+                Try::Later { at: due.read_at + self.tempo.backoff(due.tries), why }
+            }
+            git::Retry::Never => Try::GivenUp(why),
+        })
     }
 
     /// Runs something that speaks to the forge, and drops it while the lease still holds (E5): a

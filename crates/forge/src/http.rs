@@ -178,7 +178,12 @@ impl Client {
     }
 
     /// Reads and follows redirects, as long as they stay at the origin.
-    async fn read_raw(&self, what: &str, mut url: Url, by: Deadline) -> Result<Answer, Error> {
+    pub(crate) async fn read_raw(
+        &self,
+        what: &str,
+        mut url: Url,
+        by: Deadline,
+    ) -> Result<Answer, Error> {
         for _ in 0..=REDIRECTS {
             // A look must see what the forge has now, whatever stands in between.
             let request = self.http.get(url.clone()).header(CACHE_CONTROL, "no-cache");
@@ -282,6 +287,11 @@ impl Answer {
     /// Returns the value of a header as text.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
+    }
+
+    /// Whether there is no body: some hosts answer so instead of saying no.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.body.is_empty()
     }
 
     /// Reads the body as JSON. What cannot be read is told by its place, never by its content.

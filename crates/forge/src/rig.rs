@@ -63,7 +63,18 @@ pub(crate) struct Seen {
     pub(crate) path: String,
     /// Head of the request, in lower case.
     pub(crate) head: String,
+    /// The same as it was written.
+    raw: String,
     pub(crate) body: String,
+}
+
+impl Seen {
+    /// Returns the value of a header as it was written.
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        let mut lines = self.raw.lines().filter_map(|line| line.split_once(':'));
+        let found = lines.find(|(header, _)| header.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.trim().to_owned())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -150,6 +161,7 @@ async fn serve(
         method: words.next().unwrap().to_owned(),
         path: words.next().unwrap().to_owned(),
         head: head.to_ascii_lowercase(),
+        raw: head.clone(),
         body: String::from_utf8(bytes).unwrap(),
     };
     let answer = reply(&seen);

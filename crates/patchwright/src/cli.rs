@@ -85,6 +85,14 @@ pub enum Command {
     Completions { shell: Shell },
     /// Print the manual page
     Man,
+    /// Carry a credential to git, which calls this by itself
+    #[command(hide = true, name = crate::code::RELAY)]
+    GitCredential {
+        /// Where the credential is asked for
+        socket: PathBuf,
+        /// What git wants
+        operation: String,
+    },
     /// Write the generated documentation
     #[command(hide = true)]
     Docs {

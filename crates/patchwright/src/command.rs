@@ -35,9 +35,13 @@ pub fn run(
     let prepare = || Prepared::new(cli, environment, redactor, paint);
     let sending = cli.global.sending();
     match &cli.command {
-        // The first four need no settings: they must work even where those are wrong.
+        // The first five need no settings: they must work even where those are wrong.
         Command::Completions { shell } => manual::completions(*shell, out),
         Command::Man => manual::page(out),
+        Command::GitCredential { socket, operation } => {
+            git::relay(socket, operation, std::io::stdin(), &mut &mut *out)?;
+            Ok(Exit::Done)
+        }
         Command::Docs { out: folder } => manual::docs(folder),
         Command::Config(cli::Config::Example) => config::example(out),
         Command::Config(cli::Config::Show) => config::show(&prepare()?.settings, out),

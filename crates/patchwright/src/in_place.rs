@@ -76,11 +76,13 @@ pub async fn until_ended(
     mut told: Told,
     out: &mut dyn Write,
 ) -> Result<Job, Complaint> {
-    let Spine { store, ingest, connections, speaker, tempo, clock } = spine;
+    let Spine { store, ingest, connections, speaker, tempo, clock, code } = spine;
     let mut changes = store.changes();
     let redactor = Arc::clone(ingest.redactor());
+    let mirrors = code.as_ref().map(|code| code.mirrors.clone());
     let engine =
-        Engine::start(store.clone(), connections, clock.clone(), speaker, tempo, redactor).await?;
+        Engine::start(store.clone(), connections, clock.clone(), speaker, tempo, redactor, mirrors)
+            .await?;
     let job = loop {
         changes.borrow_and_update();
         let job = store.job(id).await?.ok_or(store::Error::Absent("job"))?;

@@ -13,6 +13,7 @@ use report::redact::Redactor;
 
 pub mod cli;
 pub mod clock;
+pub mod code;
 pub mod command;
 pub mod complaint;
 pub mod delivery;

@@ -3,7 +3,7 @@
 //! Commands ask here for a [`Spine`]: the same parts whether a server, a CI step or the demo runs
 //! them. Nothing here starts to work by itself.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use store::settle::Patience;
 use store::{Apologise, Place, Store, TimeSource};
 
 use crate::clock::WallClock;
+use crate::code::{self, Code};
 use crate::rehearsal::Sending;
 use crate::settings::{self, Database, Settings};
 
@@ -31,6 +32,8 @@ pub struct Spine {
     pub speaker: Arc<Speaker>,
     pub tempo: Tempo,
     pub clock: Arc<dyn Clock>,
+    /// None on a machine without git.
+    pub code: Option<Code>,
 }
 
 /// Where the key of the markers comes from when nobody set `MARKER_KEY` (E1).
@@ -81,6 +84,7 @@ pub async fn assemble(
     redactor: &Arc<Redactor>,
 ) -> anyhow::Result<Spine> {
     let clock: Arc<dyn Clock> = Arc::new(WallClock);
+    let code = code::open(settings, &folder_beside(settings, &place), redactor);
     let hosts =
         settings.connections.iter().map(|connection| (connection.origin.clone(), connection.host));
     let speaker = Arc::new(speaker(settings, hosts));
@@ -102,7 +106,15 @@ pub async fn assemble(
     }
     let ingest = Ingest::new(store.clone(), doors, Arc::clone(redactor), Arc::clone(&clock));
     let connections = Connections::new(connections);
-    Ok(Spine { store, ingest, connections, speaker, tempo: tempo(settings), clock })
+    Ok(Spine { store, ingest, connections, speaker, tempo: tempo(settings), clock, code })
+}
+
+/// Where copies of repositories are kept: beside the store, so that they pass with a passing one.
+fn folder_beside(settings: &Settings, place: &Place) -> PathBuf {
+    match place {
+        Place::Sqlite(file) => file.parent().unwrap_or(settings.data()).to_owned(),
+        Place::Postgres { .. } => settings.data().to_owned(),
+    }
 }
 
 /// Makes the adapter of a connection; `None` where this version only takes deliveries, or where

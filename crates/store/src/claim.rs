@@ -206,7 +206,9 @@ pub fn heartbeat(db: &mut dyn Db, owner: &Owner, held: &Held) -> Result<Vec<JobI
         &values![&name, now + LEASE, now, jobs.clone()],
     )?;
     db.execute(
-        "UPDATE lanes SET lease_until = $2 WHERE lane {any $4} AND lease_owner = $1 AND lease_until >= $3",
+        // A lease that was set to the deadline of something long is not shortened (E5).
+        "UPDATE lanes SET lease_until = CASE WHEN lease_until > $2 THEN lease_until ELSE $2 END
+         WHERE lane {any $4} AND lease_owner = $1 AND lease_until >= $3",
         &values![&name, now + LEASE, now, lanes],
     )?;
     let rows = db.query(

@@ -7,6 +7,7 @@
 
 use std::collections::HashSet;
 
+use domain::publication::Effect;
 use domain::{Publication, SubjectKind, Time};
 
 use crate::db::{Db, to_json};
@@ -76,15 +77,18 @@ pub fn publish(
     publications: &[Publication],
     now: Time,
 ) -> Result<(), Error> {
-    // A branch has no thread: what was to be said there has nowhere to stand.
+    // A branch has no conversation: what was to be said there has nowhere to stand.
     let publications: Vec<_> = publications
         .iter()
-        .filter(|publication| publication.subject.kind != SubjectKind::Branch)
+        .filter(|publication| {
+            publication.subject.kind != SubjectKind::Branch
+                || !publication.effect.needs_conversation()
+        })
         .collect();
     for publication in &publications {
         db.execute(
-            "INSERT INTO outbox (job_id, lane, subject, slot, aside, state, body, try_at, created_at)
-             VALUES ($1, $2, $3, $4, $5, 'waiting', $6, $7, $7)",
+            "INSERT INTO outbox (job_id, lane, subject, slot, aside, state, body, try_at, created_at, batch)
+             VALUES ($1, $2, $3, $4, $5, 'waiting', $6, $7, $7, $8)",
             &values![
                 of.job_id,
                 of.lane,
@@ -92,7 +96,8 @@ pub fn publish(
                 publication.slot.as_str(),
                 i64::from(publication.effect.is_aside()),
                 to_json("publication", publication)?,
-                now
+                now,
+                batch_of(publication)
             ],
         )?;
     }
@@ -141,14 +146,14 @@ pub fn withdraw(db: &mut dyn Db, of: &LaneOf<'_>, why: &str, now: Time) -> Resul
 
 /// Returns the publication that closes an unfinished one.
 pub fn closing_of(publication: &Publication) -> Option<Publication> {
-    let domain::publication::Effect::Comment(body) = &publication.effect else { return None };
-    let markdown = body.closing.clone()?;
-    let mut closing = publication.clone();
-    closing.effect = domain::publication::Effect::Comment(domain::publication::CommentBody {
-        kind: body.kind.clone(),
-        markdown,
-        claim: None,
-        closing: None,
-    });
-    Some(closing)
+    let effect = publication.effect.closing()?;
+    Some(Publication { effect, ..publication.clone() })
+}
+
+/// Returns the name under which the row travels with others of its job.
+fn batch_of(publication: &Publication) -> Option<String> {
+    match &publication.effect {
+        Effect::Inline(inline) => inline.batch.clone(),
+        _ => None,
+    }
 }

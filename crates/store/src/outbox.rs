@@ -4,6 +4,8 @@
 //! sends them (E5). A row is `trying` before its request leaves and stays so until its fate is known
 //! (E2); only a row found `trying` is looked up before it is repeated.
 
+mod batch;
+
 use std::time::Duration;
 
 use domain::record::Record;
@@ -11,13 +13,15 @@ use domain::{JobId, Lane, Publication, Receipt, Slot, Subject, Time};
 
 use crate::breaker;
 use crate::claim::{LEASE, next_token};
-use crate::db::{Db, to_json};
+use crate::db::{Db, Row, to_json};
 use crate::error::Error;
 use crate::journal::note;
 use crate::lane::{closing_of, settle_front};
 use crate::owner::Owner;
 use crate::values;
 use crate::{schema, sweep};
+
+pub use batch::{begin_together, company, divide};
 
 /// A lane that this process may send for.
 #[derive(Clone, Debug)]
@@ -45,6 +49,15 @@ pub struct Due {
     pub created_at: Time,
     /// When the row was read, by the store's clock.
     pub read_at: Time,
+    /// Rows of one job with the same name here travel together (E3).
+    pub batch: Option<String>,
+}
+
+impl Due {
+    /// Whether the row may travel with others: nothing of it stands anywhere, by all that we know.
+    pub fn may_travel(&self) -> bool {
+        self.batch.is_some() && self.doubt.is_none() && self.earlier.is_none()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,20 +135,26 @@ pub fn next(db: &mut dyn Db, sending: &Sending, queue: Queue) -> Result<Option<D
     let sql = match queue {
         // Only the first may go: if it is not due, those behind it wait.
         Queue::Main => {
-            "SELECT seq, job_id, body, tries, state, tried_at, looks, created_at, try_at FROM outbox
+            "SELECT seq, job_id, body, tries, state, tried_at, looks, created_at, try_at, batch FROM outbox
              WHERE lane = $1 AND state IN ('waiting', 'trying') AND aside = 0 ORDER BY seq LIMIT 1"
         }
         Queue::Aside => {
-            "SELECT seq, job_id, body, tries, state, tried_at, looks, created_at, try_at FROM outbox
+            "SELECT seq, job_id, body, tries, state, tried_at, looks, created_at, try_at, batch FROM outbox
              WHERE lane = $1 AND state IN ('waiting', 'trying') AND aside = 1 ORDER BY try_at, seq LIMIT 1"
         }
     };
-    let Some(mut row) = db.find(sql, &values![&sending.lane.0])? else { return Ok(None) };
+    let Some(row) = db.find(sql, &values![&sending.lane.0])? else { return Ok(None) };
+    due(db, row, now)
+}
+
+/// Reads a row if it is due.
+fn due(db: &mut dyn Db, mut row: Row, now: Time) -> Result<Option<Due>, Error> {
     let (seq, job) = (row.int()?, JobId(row.text()?));
     let publication: Publication = row.json("publication")?;
     let (tries, state) = (row.int()?, row.text()?);
     let (tried_at, looks) = (row.maybe_time()?, row.int()?);
     let (created_at, try_at) = (row.time()?, row.time()?);
+    let batch = row.maybe_text()?;
     if try_at > now {
         return Ok(None);
     }
@@ -145,7 +164,7 @@ pub fn next(db: &mut dyn Db, sending: &Sending, queue: Queue) -> Result<Option<D
     });
     let earlier = receipt(db, &publication.subject, &publication.slot)?;
     let tries = u32::try_from(tries).unwrap_or(u32::MAX);
-    Ok(Some(Due { seq, job, publication, earlier, tries, doubt, created_at, read_at: now }))
+    Ok(Some(Due { seq, job, publication, earlier, tries, doubt, created_at, read_at: now, batch }))
 }
 
 /// Whether a row may leave.
@@ -173,6 +192,18 @@ pub fn begin(db: &mut dyn Db, sending: &Sending, seq: i64) -> Result<Begun, Erro
 pub fn left(db: &mut dyn Db, sending: &Sending) -> Result<Duration, Error> {
     let now = db.now()?;
     Ok(hold(db, sending, now)?.since(now))
+}
+
+/// Sets the lease of a lane to the deadline of something that takes longer than a request (E5), and
+/// returns how long it lasts now.
+pub fn stretch(db: &mut dyn Db, sending: &Sending, lasting: Duration) -> Result<Duration, Error> {
+    let now = db.now()?;
+    let until = hold(db, sending, now)?.max(now + lasting);
+    db.execute(
+        "UPDATE lanes SET lease_until = $2 WHERE lane = $1",
+        &values![&sending.lane.0, until],
+    )?;
+    Ok(until.since(now))
 }
 
 /// Writes down what became of a row.

@@ -16,8 +16,10 @@ pub struct Migration {
 }
 
 /// All steps in order. A step that was released is never edited; a new one only adds (J8).
-pub const MIGRATIONS: [Migration; 1] =
-    [Migration { version: 1, name: "spine", sql: include_str!("migrations/0001_spine.sql") }];
+pub const MIGRATIONS: [Migration; 2] = [
+    Migration { version: 1, name: "spine", sql: include_str!("migrations/0001_spine.sql") },
+    Migration { version: 2, name: "batch", sql: include_str!("migrations/0002_batch.sql") },
+];
 
 /// The newest schema that this version knows.
 pub const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;

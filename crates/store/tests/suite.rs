@@ -8,6 +8,7 @@
 )]
 
 mod suite {
+    mod batch;
     pub(crate) mod bench;
     mod golden;
     mod group;

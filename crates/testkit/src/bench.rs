@@ -11,6 +11,8 @@
 )]
 
 mod bound;
+pub mod checkout;
+mod diff;
 mod figure;
 mod ground;
 mod load;
@@ -24,6 +26,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use url::Url;
+
+pub use self::diff::diff;
 
 use self::figure::{Aim, Figure, percentile_ms};
 use self::ground::{Database, folder_of};

@@ -1,4 +1,4 @@
-//! A host's published description of its API (OpenAPI 3.0), and whether an exchange keeps to it.
+//! A host's published description of its API (OpenAPI 3.0, or Swagger 2.0), and whether an exchange keeps to it.
 //!
 //! The contract suite and the faces' own tests lay one over a fake forge
 //! ([`crate::FakeForge::keeps_to`]): an invented path, query or field of a request is a violation,
@@ -7,6 +7,7 @@
 
 mod route;
 mod schema;
+mod swagger;
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -28,17 +29,22 @@ const NULLS: [&str; 3] = ["line", "original_line", "position"];
 /// A path whose answer nobody can give: an account would have to be a person and a company at once.
 const IMPOSSIBLE: &str = "/app/installations";
 
+/// Where it puts Gitea's, which is a template of its web pages: only texts in it are filled in.
+const GITEA: &str = "../../target/fixtures/gitea-swagger/v1_json.tmpl";
+
 /// Read once: it has 13 MB.
-static OF_GITHUB: LazyLock<Description> = LazyLock::new(|| {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(GITHUB);
+static OF_GITHUB: LazyLock<Description> = LazyLock::new(|| Description::new(document(GITHUB)));
+
+static OF_GITEA: LazyLock<Description> =
+    LazyLock::new(|| Description::new(swagger::upgraded(&document(GITEA), "/api/v1")));
+
+fn document(fixture: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture);
     let text = std::fs::read(&path).unwrap_or_else(|why| {
-        panic!("GitHub's description is not there ({why}): run `cargo xtask test` or `scripts/fixtures.sh`")
+        panic!("{fixture} is not there ({why}): run `cargo xtask test` or `scripts/fixtures.sh`")
     });
-    match serde_json::from_slice(&text) {
-        Ok(document) => Description::new(document),
-        Err(why) => panic!("GitHub's description is no JSON: {why}"),
-    }
-});
+    serde_json::from_slice(&text).unwrap_or_else(|why| panic!("{fixture} is no JSON: {why}"))
+}
 
 /// One description.
 #[derive(Debug)]
@@ -51,6 +57,11 @@ impl Description {
     /// Returns GitHub's, which the fixtures hold.
     pub fn github() -> &'static Self {
         &OF_GITHUB
+    }
+
+    /// Returns Gitea's, which the fixtures hold.
+    pub fn gitea() -> &'static Self {
+        &OF_GITEA
     }
 
     fn new(document: Value) -> Self {
@@ -121,9 +132,11 @@ fn without_known_nulls(value: &Value) -> Value {
     }
 }
 
-/// GraphQL has a description of its own.
+/// GraphQL has a description of its own, and no description describes itself.
 fn describes(asked: &Asked) -> bool {
-    !(asked.method == Method::POST && asked.uri.path().ends_with("/graphql"))
+    let path = asked.uri.path();
+    let is_graph = asked.method == Method::POST && path.ends_with("/graphql");
+    !is_graph && path != "/swagger.v1.json"
 }
 
 fn body_complaints(schemas: &Schemas<'_>, operation: &Operation<'_>, asked: &Asked) -> Vec<String> {

@@ -33,7 +33,7 @@ pub use diff::{DiffFile, DiffLine, FakeDiff, Hunk, Misplaced};
 pub use exchange::{Moment, Request, Violation};
 pub use fault::{Fault, Faults, Limit, LimitHeaders, Often, On, Outage};
 pub use happened::{Happened, What};
-pub use model::{Anchors, CommentIds, Habits, LONGEST_BODY, Lag, Numbering, Refusal};
+pub use model::{Anchors, CommentIds, Habits, LONGEST_BODY, Lag, LoneComments, Numbering, Refusal};
 pub use object::{
     Access, Account, AccountKind, Anchor, Annotation, CommentKind, Credential, DraftTarget,
     FakeApp, FakeBranch, FakeChange, FakeCheck, FakeComment, FakeDraft, FakeInstallation, FakeRepo,
@@ -134,6 +134,11 @@ impl FakeForge {
         Self::start(clock, Options { host: Host::GitCode, ..Options::default() }).await
     }
 
+    /// Starts a forge with Gitea's face on any free port. Its API stands below `/api/v1`.
+    pub async fn gitea(clock: Arc<dyn Clock>) -> io::Result<Self> {
+        Self::start(clock, Options { host: Host::Gitea, ..Options::default() }).await
+    }
+
     /// Returns where the face is reached, without a slash at the end.
     pub fn url(&self) -> &str {
         &self.shared.url
@@ -221,7 +226,8 @@ fn face_of(host: Host) -> io::Result<Box<dyn Face>> {
         Host::GitHub => Ok(Box::new(crate::github::GitHub)),
         Host::GitCode => Ok(Box::new(crate::gitcode::GitCode)),
         Host::GitLab => Ok(Box::new(crate::gitlab::GitLab)),
-        Host::Gitea | Host::Local => {
+        Host::Gitea => Ok(Box::new(crate::gitea::Gitea)),
+        Host::Local => {
             let why = format!("the fake forge has no face of {host}");
             Err(io::Error::new(io::ErrorKind::Unsupported, why))
         }

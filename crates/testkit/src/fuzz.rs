@@ -6,6 +6,7 @@
 
 #![expect(clippy::expect_used, reason = "a target panics when a promise is broken")]
 
+mod diff;
 mod text;
 mod webhook;
 
@@ -18,9 +19,11 @@ pub struct Target {
 }
 
 /// All targets, by name.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 14] = [
+    Target { name: "anchor", run: diff::anchor },
     Target { name: "code", run: text::code },
     Target { name: "command", run: text::command },
+    Target { name: "diff", run: diff::diff },
     Target { name: "ignore", run: text::ignore },
     Target { name: "marker", run: text::marker },
     Target { name: "quote", run: text::quoted },

@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 
 use crate::forge::{
     Account, Anchors, Answer, Asked, Bearer, CommentIds, Credential, Denied, Face, Habits,
-    Happened, Kind, Limit, Model, Named, Numbering, Refusal, Sender, Shared, SignedDelivery,
+    Happened, Kind, Limit, LoneComments, Model, Named, Numbering, Refusal, Sender, Shared,
+    SignedDelivery,
 };
 use call::Call;
 
@@ -44,6 +45,7 @@ impl Face for GitCode {
             numbering: Numbering::Separate,
             comment_ids: CommentIds::One,
             anchors: Anchors::Checked,
+            lone_comments: LoneComments::Alone,
             longest_body: LONGEST_BODY,
         }
     }

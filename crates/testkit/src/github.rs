@@ -27,8 +27,8 @@ pub use crate::forge::{Answered, SignedDelivery};
 
 use crate::forge::{
     Account, Anchors, Answer, Asked, Bearer, CommentIds, Credential, Denied, Face, Habits,
-    Happened, Kind, LONGEST_BODY, Limit, Misplaced, Model, Named, Numbering, Refusal, Sender,
-    Shared,
+    Happened, Kind, LONGEST_BODY, Limit, LoneComments, Misplaced, Model, Named, Numbering, Refusal,
+    Sender, Shared,
 };
 use call::Call;
 use endpoint::Endpoint;
@@ -49,6 +49,7 @@ impl Face for GitHub {
             numbering: Numbering::One,
             comment_ids: CommentIds::Overlapping,
             anchors: Anchors::Checked,
+            lone_comments: LoneComments::Alone,
             longest_body: LONGEST_BODY,
         }
     }

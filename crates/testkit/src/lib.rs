@@ -1,7 +1,7 @@
 //! The world that tests Patchwright. It never ships.
 //!
-//! [`forge`] is a fake forge that a real adapter talks to over HTTP, [`github`], [`gitlab`] and
-//! [`gitcode`] its faces and their deliveries, [`signature`] how every forge signs,
+//! [`forge`] is a fake forge that a real adapter talks to over HTTP, [`github`], [`gitlab`],
+//! [`gitea`] and [`gitcode`] its faces and their deliveries, [`signature`] how every forge signs,
 //! [`description`] what hosts publish of their APIs,
 //! [`thread`] its conversations as text, [`clock`] time that a test moves by hand;
 //! [`world`] puts the whole product around it; [`mod@bench`] measures it and [`chaos`] kills it.
@@ -13,6 +13,7 @@ pub mod description;
 pub mod forge;
 pub mod fuzz;
 pub mod gitcode;
+pub mod gitea;
 pub mod github;
 pub mod gitlab;
 pub mod signature;

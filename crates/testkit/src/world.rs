@@ -193,6 +193,7 @@ impl World {
             speaker,
             tempo: options.tempo,
             redactor: Arc::clone(ingest.redactor()),
+            mirrors: None,
             log: errors.dispatch(),
         };
         let mut world = Self {

@@ -152,6 +152,10 @@ pub struct Status {
     /// Remarks on lines, where the host shows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub annotations: Vec<Annotation>,
+    /// Set while the verdict is pending: the line that it becomes, neutral, if the job is stopped
+    /// before it publishes the slot again (E4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closing: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -280,6 +284,59 @@ impl Effect {
         matches!(self, Self::Reaction { .. })
     }
 
+    /// Whether it has a place only in the conversation of an issue or change.
+    pub fn needs_conversation(&self) -> bool {
+        match self {
+            Self::Comment(_)
+            | Self::Inline(_)
+            | Self::Reply(_)
+            | Self::Withdraw
+            | Self::Reaction { .. }
+            | Self::Settle { .. }
+            | Self::Describe { .. }
+            | Self::Ready => true,
+            Self::Change(_)
+            | Self::Status(_)
+            | Self::Branch(_)
+            | Self::File(_)
+            | Self::Push(_)
+            | Self::Dispatch(_) => false,
+        }
+    }
+
+    /// Returns what closes it if it shows something unfinished and its job is stopped (E4).
+    pub fn closing(&self) -> Option<Self> {
+        let closed = |body: &CommentBody| {
+            let markdown = body.closing.clone()?;
+            Some(CommentBody { kind: body.kind.clone(), markdown, claim: None, closing: None })
+        };
+        match self {
+            Self::Comment(body) => closed(body).map(Self::Comment),
+            Self::Reply(Reply { body, thread }) => {
+                closed(body).map(|body| Self::Reply(Reply { body, thread: thread.clone() }))
+            }
+            Self::Inline(inline) => {
+                let body = closed(&inline.body)?;
+                Some(Self::Inline(Inline { body, batch: None, ..inline.clone() }))
+            }
+            Self::Status(status) => {
+                let title = status.closing.clone()?;
+                let verdict = Verdict::Neutral;
+                Some(Self::Status(Status { title, verdict, closing: None, ..status.clone() }))
+            }
+            Self::Withdraw
+            | Self::Reaction { .. }
+            | Self::Settle { .. }
+            | Self::Change(_)
+            | Self::Describe { .. }
+            | Self::Ready
+            | Self::Branch(_)
+            | Self::File(_)
+            | Self::Push(_)
+            | Self::Dispatch(_) => None,
+        }
+    }
+
     /// Returns the text of a comment that it leaves.
     pub fn comment(&self) -> Option<&CommentBody> {
         match self {
@@ -322,9 +379,10 @@ impl Effect {
                 change_body(body);
             }
             Self::Describe { markdown } => change(markdown),
-            Self::Status(Status { title, summary, annotations, .. }) => {
+            Self::Status(Status { title, summary, annotations, closing, .. }) => {
                 change(title);
                 change(summary);
+                closing.iter_mut().for_each(change);
                 for Annotation { title, message, .. } in annotations {
                     change(title);
                     change(message);

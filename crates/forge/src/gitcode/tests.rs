@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use domain::anchor::{Line, LineKind, Spot};
+use domain::anchor::{Line, LineKind, Side, Spot};
 use domain::event::Place;
 use domain::publication::{
     Branch, CommentBody, Dispatch, Effect, FileWrite, Inline, NewChange, ReactionTarget,
@@ -58,6 +58,7 @@ impl Rig {
         let at = Spot {
             path: "src/a.rs".to_owned(),
             old_path: None,
+            side: Side::New,
             start: None,
             line,
             commit: "aa".to_owned(),
@@ -360,6 +361,7 @@ async fn removed_lines_and_ranges_stand_where_they_can() {
         at: Spot {
             path: "src/a.rs".to_owned(),
             old_path: None,
+            side: Side::Old,
             start: None,
             line: line(LineKind::Removed, 3),
             commit: "aa".to_owned(),
@@ -369,6 +371,7 @@ async fn removed_lines_and_ranges_stand_where_they_can() {
     };
     let receipt = rig.send(Effect::Inline(inline.clone())).await.unwrap();
     assert!(matches!(receipt, Receipt::Comment { thread: None, moved: Some(_), .. }));
+    inline.at.side = Side::New;
     inline.at.start = Some(line(LineKind::Added, 1));
     inline.at.line = line(LineKind::Added, 3);
     let receipt = rig.send(Effect::Inline(inline)).await.unwrap();
@@ -631,6 +634,7 @@ fn status(verdict: Verdict) -> Effect {
         summary: String::new(),
         url: None,
         annotations: Vec::new(),
+        closing: None,
     })
 }
 

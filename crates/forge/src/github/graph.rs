@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::Subject;
+use domain::{Repo, Subject};
 use http::Method;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -118,8 +118,7 @@ impl GitHub {
         for _ in 0..PAGES {
             let variables =
                 json!({ "owner": owner, "name": name, "number": subject.number, "after": after });
-            let by = self.client.now();
-            let page: Threads = self.ask(&what, THREADS, variables, by).await?;
+            let page: Threads = self.ask(&what, &subject.repo, THREADS, variables).await?;
             let threads = page.repository.and_then(|repository| repository.pull_request);
             let Some(ThreadsOfChange { review_threads }) = threads else {
                 return Err(Error::Gone { what: subject.to_string() });
@@ -146,12 +145,14 @@ impl GitHub {
     pub(super) async fn ask<T: DeserializeOwned>(
         &self,
         what: &str,
+        repo: &Repo,
         query: &str,
         variables: Value,
-        by: Deadline,
     ) -> Result<T, Error> {
         let body = json!({ "query": query, "variables": variables });
-        let answer = self.client.ask(what, self.graph_url()?, &body, by).await?;
+        let client = self.client(&repo.full_name).await?;
+        let asked = client.ask(what, self.graph_url()?, &body, self.now()).await;
+        let answer = self.noticing(&repo.full_name, asked).await?;
         self.unwrap(what, answer.parse(what)?)
     }
 
@@ -159,13 +160,16 @@ impl GitHub {
     pub(super) async fn change_by_graph(
         &self,
         what: &str,
+        repo: &Repo,
         mutation: &str,
         variables: Value,
         by: Deadline,
     ) -> Result<(), Error> {
         let body = json!({ "query": mutation, "variables": variables });
         let call = (Method::POST, self.graph_url()?);
-        let answer = self.client.write(what, call, Some(&body), Content::Answer, by).await?;
+        let client = self.client(&repo.full_name).await?;
+        let sent = client.write(what, call, Some(&body), Content::Answer, by).await;
+        let answer = self.noticing(&repo.full_name, sent).await?;
         self.unwrap::<Value>(what, answer.parse(what)?).map(|_| ())
     }
 
@@ -177,7 +181,7 @@ impl GitHub {
                 Some("NOT_FOUND") => Error::Gone { what },
                 Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => Error::Forbidden { what, why },
                 Some("RATE_LIMITED") => {
-                    Error::Limited { until: self.client.clock().now() + UNSAID_WAIT }
+                    Error::Limited { until: self.anonymous.clock().now() + UNSAID_WAIT }
                 }
                 _ => Error::Refused { what, status: 200, why },
             });
@@ -187,13 +191,13 @@ impl GitHub {
 
     /// GraphQL stands beside REST: `/graphql`, on an Enterprise Server `/api/graphql`.
     fn graph_url(&self) -> Result<Url, Error> {
-        let mut url = self.client.base().clone();
+        let mut url = self.anonymous.base().clone();
         let on_server = url.path().trim_end_matches('/').ends_with("/api/v3");
         if on_server {
             let path = url.path().trim_end_matches('/').trim_end_matches("/v3").to_owned();
             url.set_path(&format!("{path}/graphql"));
             return Ok(url);
         }
-        self.client.url(&["graphql"])
+        self.anonymous.url(&["graphql"])
     }
 }

@@ -14,7 +14,7 @@ use report::redact::Redactor;
 use serde_json::json;
 
 use super::wire::{ChangeEdit, NewPull, NewReview, NewThread, Outgoing, State, Upload};
-use super::{GitHub, TOGETHER, change_number, thread_number, wire};
+use super::{GitHub, Identity, TOGETHER, change_number, thread_number, wire};
 use crate::error::Error;
 use crate::http::{Content, Deadline};
 use crate::ours::Ours;
@@ -60,11 +60,11 @@ impl Moves for GitHub {
     }
 
     fn redactor(&self) -> &Redactor {
-        self.client.redactor()
+        self.anonymous.redactor()
     }
 
     fn clock(&self) -> &dyn Clock {
-        self.client.clock()
+        self.anonymous.clock()
     }
 
     fn batches(&self) -> Together {
@@ -178,7 +178,7 @@ impl Moves for GitHub {
             Settling::Resolve => RESOLVE,
             Settling::Unresolve => UNRESOLVE,
         };
-        self.change_by_graph(&what, mutation, json!({ "id": state.node }), by).await
+        self.change_by_graph(&what, &subject.repo, mutation, json!({ "id": state.node }), by).await
     }
 
     async fn react(
@@ -230,7 +230,7 @@ impl Moves for GitHub {
             }
             sent => sent?,
         };
-        Ok(answer.parse::<wire::Pull>(&what)?.into_now(&self.client.origin()))
+        Ok(answer.parse::<wire::Pull>(&what)?.into_now(&self.anonymous.origin()))
     }
 
     async fn describe(&self, subject: &Subject, body: &str, by: Deadline) -> Result<(), Error> {
@@ -247,13 +247,19 @@ impl Moves for GitHub {
         let change = self.raw_change(subject, by).await?;
         match change.node_id {
             _ if !change.draft => Ok(()),
-            Some(node) => self.change_by_graph(&what, READY, json!({ "id": node }), by).await,
+            Some(node) => {
+                self.change_by_graph(&what, &subject.repo, READY, json!({ "id": node }), by).await
+            }
             None => Err(Error::Garbled { what, why: "it has no node id".to_owned() }),
         }
     }
 
     async fn set_status(&self, repo: &Repo, status: &Status, by: Deadline) -> Result<(), Error> {
         let what = format!("the status of {}", status.commit);
+        // Only an App may make checks, which have a neutral state and remarks on lines.
+        if matches!(self.identity, Identity::App(_)) {
+            return self.check(repo, status, by).await;
+        }
         let call: (_, &[&str]) = (Method::POST, &["statuses", &status.commit]);
         let body = State::new(status);
         self.write(&what, repo, call, Some(&body), Content::Answer, by).await?;
@@ -280,7 +286,7 @@ impl Moves for GitHub {
         let what = format!("the file {} of {}", file.path, repo.full_name);
         let mut url = self.url(&repo.full_name, &contents(&file.path))?;
         url.query_pairs_mut().append_pair("ref", &file.branch);
-        match self.client.read::<wire::Content>(&what, url, self.client.now()).await {
+        match self.read_one::<wire::Content>(&what, &repo.full_name, url, self.now()).await {
             Ok(content) => Ok(content.is(&file.content)),
             Err(Error::Gone { .. }) => Ok(false),
             Err(error) => Err(error),
@@ -318,7 +324,7 @@ impl Moves for GitHub {
                 .append_pair("branch", &dispatch.on_branch)
                 .append_pair("per_page", "100");
             let what = format!("the runs of {}", repo.full_name);
-            self.client.read::<wire::Runs>(&what, url, self.client.now()).await
+            self.read_one::<wire::Runs>(&what, &repo.full_name, url, self.now()).await
         };
         match read.await {
             Ok(runs) if runs.workflow_runs.iter().any(|run| run.is_named_after(identity)) => {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use domain::event::Place;
 use domain::{AccountId, Actor, Repo, Subject, Time};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 
-use super::{GitHub, PAGES, change_number, thread_number, wire};
+use super::{GitHub, Identity, PAGES, change_number, thread_number, wire};
 use crate::capability::{Ability, Capabilities, FileComments, Ranges, Sides, Suggestions};
 use crate::error::Error;
 use crate::host::Host;
@@ -21,6 +21,24 @@ const READINGS: usize = 3;
 
 /// The account of Actions' own token, which may not ask who it is.
 const ACTIONS: (i64, &str) = (41_898_282, "github-actions[bot]");
+
+impl GitHub {
+    async fn account_of(&self, token: &SecretString) -> Result<Actor, Error> {
+        let url = self.anonymous.url(&["user"])?;
+        match self.read_one::<wire::User>("our own account", "", url, self.now()).await {
+            Ok(user) => Ok(user.into_actor()),
+            // On github.com the token of an Actions run is always this account's.
+            Err(Error::Forbidden { .. })
+                if token.expose_secret().starts_with("ghs_")
+                    && self.anonymous.base().host_str() == Some("api.github.com") =>
+            {
+                let (id, login) = ACTIONS;
+                Ok(Actor { id: Some(AccountId(id)), login: login.to_owned(), bot: true })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
 
 #[async_trait]
 impl Read for GitHub {
@@ -44,19 +62,9 @@ impl Read for GitHub {
     }
 
     async fn own_account(&self) -> Result<Actor, Error> {
-        let url = self.client.url(&["user"])?;
-        let asked = self.client.read::<wire::User>("our own account", url, self.client.now()).await;
-        let actor = match asked {
-            Ok(user) => user.into_actor(),
-            // On github.com the token of an Actions run is always this account's.
-            Err(Error::Forbidden { .. })
-                if self.token.expose_secret().starts_with("ghs_")
-                    && self.client.base().host_str() == Some("api.github.com") =>
-            {
-                let (id, login) = ACTIONS;
-                Actor { id: Some(AccountId(id)), login: login.to_owned(), bot: true }
-            }
-            Err(error) => return Err(error),
+        let actor = match &self.identity {
+            Identity::App(app) => app.account(&self.anonymous).await?,
+            Identity::Token(token) => self.account_of(token).await?,
         };
         actor.id.into_iter().for_each(|id| self.ours.learn(id));
         Ok(actor)
@@ -65,12 +73,12 @@ impl Read for GitHub {
     async fn repository(&self, full_name: &str) -> Result<Repo, Error> {
         let url = self.url(full_name, &[])?;
         let what = format!("the repository {full_name}");
-        let repository: wire::Repository = self.client.read(&what, url, self.client.now()).await?;
-        Ok(repository.into_repo(self.client.origin()))
+        let repository: wire::Repository = self.read_one(&what, full_name, url, self.now()).await?;
+        Ok(repository.into_repo(self.anonymous.origin()))
     }
 
     async fn comment(&self, subject: &Subject, id: u64, place: &Place) -> Result<Said, Error> {
-        let by = self.client.now();
+        let by = self.now();
         match place {
             Place::Conversation => self.one_of("issues", subject, id, by).await,
             Place::Thread { .. } => self.one_of("pulls", subject, id, by).await,
@@ -79,23 +87,24 @@ impl Read for GitHub {
                 let what = format!("review {id} of {subject}");
                 let tail = ["pulls", &thread_number(subject)?, "reviews", &id];
                 let url = self.url(&subject.repo.full_name, &tail)?;
-                let review: wire::Review = self.client.read(&what, url, by).await?;
+                let review: wire::Review =
+                    self.read_one(&what, &subject.repo.full_name, url, by).await?;
                 Ok(review.into_said())
             }
         }
     }
 
     async fn opening(&self, subject: &Subject) -> Result<Said, Error> {
-        Ok(self.raw_issue(subject, self.client.now()).await?.into_said())
+        Ok(self.raw_issue(subject, self.now()).await?.into_said())
     }
 
     async fn issue(&self, subject: &Subject) -> Result<IssueNow, Error> {
-        Ok(self.raw_issue(subject, self.client.now()).await?.into_now())
+        Ok(self.raw_issue(subject, self.now()).await?.into_now())
     }
 
     async fn change(&self, subject: &Subject) -> Result<ChangeNow, Error> {
-        let change = self.raw_change(subject, self.client.now()).await?;
-        Ok(change.into_now(&self.client.origin()))
+        let change = self.raw_change(subject, self.now()).await?;
+        Ok(change.into_now(&self.anonymous.origin()))
     }
 
     async fn conversation(&self, subject: &Subject) -> Result<Vec<Said>, Error> {
@@ -110,9 +119,9 @@ impl Read for GitHub {
         }
         // A comment removed while pages are read hides another one: the count tells.
         for _ in 0..READINGS {
-            let before = self.raw_issue(subject, self.client.now()).await?.comments;
+            let before = self.raw_issue(subject, self.now()).await?.comments;
             let listing = self.listing(subject, &tail).await?;
-            if self.raw_issue(subject, self.client.now()).await?.comments == before {
+            if self.raw_issue(subject, self.now()).await?.comments == before {
                 return Ok(said(listing));
             }
         }
@@ -156,14 +165,14 @@ impl Read for GitHub {
             self.url(&subject.repo.full_name, &["pulls", &change_number(subject)?, "reviews"])?;
         let what = format!("the reviews of {subject}");
         let id = |review: &wire::Review| review.id.to_string();
-        let listing = self.client.read_all(&what, url, PAGES, id).await?;
+        let listing = self.read_all(&what, &subject.repo.full_name, url, id).await?;
         Ok(listing.items.into_iter().filter_map(wire::Review::into_review).collect())
     }
 
     async fn permission(&self, repo: &Repo, actor: &Actor) -> Result<Permission, Error> {
         let url = self.url(&repo.full_name, &["collaborators", &actor.login, "permission"])?;
         let what = format!("the permission of {} on {}", actor.login, repo.full_name);
-        match self.client.read::<wire::Collaborator>(&what, url, self.client.now()).await {
+        match self.read_one::<wire::Collaborator>(&what, &repo.full_name, url, self.now()).await {
             Ok(collaborator) => Ok(collaborator.permission_of(actor)),
             Err(Error::Gone { .. }) => Ok(Permission::None),
             Err(error) => Err(error),
@@ -173,7 +182,7 @@ impl Read for GitHub {
     async fn branch(&self, repo: &Repo, name: &str) -> Result<Option<BranchNow>, Error> {
         let what = format!("the branch {name} of {}", repo.full_name);
         let url = self.url(&repo.full_name, &["branches", name])?;
-        match self.client.read::<wire::Branch>(&what, url, self.client.now()).await {
+        match self.read_one::<wire::Branch>(&what, &repo.full_name, url, self.now()).await {
             Ok(branch) => Ok(Some(branch.into_now())),
             Err(Error::Gone { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -190,10 +199,9 @@ impl Read for GitHub {
             .append_pair("direction", "desc");
         let what = format!("the changes of {branch} in {}", repo.full_name);
         let listing = self
-            .client
-            .read_all(&what, url, PAGES, |pull: &wire::Pull| pull.number.to_string())
+            .read_all(&what, &repo.full_name, url, |pull: &wire::Pull| pull.number.to_string())
             .await?;
-        let origin = self.client.origin();
+        let origin = self.anonymous.origin();
         let changes = listing.items.into_iter().map(|pull| pull.into_now(&origin));
         // The forge's filter goes by names; a fork may have the same branch.
         Ok(changes.filter(|change| change.source.branch == branch).collect())
@@ -208,8 +216,9 @@ impl Read for GitHub {
         let what = format!("the open changes of {}", repo.full_name);
         let before = |pull: &wire::Pull| pull.was_touched_before(since);
         let id = |pull: &wire::Pull| pull.number.to_string();
-        let pulls = self.client.read_until(&what, url, PAGES, id, before).await?;
-        let origin = self.client.origin();
+        let pulls =
+            self.client(&repo.full_name).await?.read_until(&what, url, PAGES, id, before).await?;
+        let origin = self.anonymous.origin();
         let fresh = pulls.items.into_iter().filter(|pull| !before(pull));
         let changes = fresh.map(|pull| pull.into_now(&origin)).collect();
 
@@ -221,14 +230,14 @@ impl Read for GitHub {
             .append_pair("since", &wire::stamp(since));
         let what = format!("the issues of {} that are assigned to us", repo.full_name);
         let id = |issue: &wire::Issue| issue.number.unwrap_or_default().to_string();
-        let listing = self.client.read_all(&what, url, PAGES, id).await?;
+        let listing = self.read_all(&what, &repo.full_name, url, id).await?;
         let issues = listing.items.into_iter().filter(|issue| issue.pull_request.is_none());
         Ok(Touched { changes, issues: issues.map(wire::Issue::into_now).collect() })
     }
 
     async fn git_access(&self, repo: &Repo) -> Result<GitAccess, Error> {
         let what = || format!("the repository {}", repo.full_name);
-        let mut url = self.client.base().clone();
+        let mut url = self.anonymous.base().clone();
         // The API of the public hosts stands on a host of its own: `api.` before the name.
         if let Some(host) = url.host_str().and_then(|host| host.strip_prefix("api."))
             && (host == "github.com" || host.ends_with(".ghe.com"))
@@ -241,7 +250,7 @@ impl Read for GitHub {
         Ok(GitAccess {
             url,
             username: "x-access-token".to_owned(),
-            token: Some(self.token.clone()),
+            token: Some(self.token(&repo.full_name).await?),
         })
     }
 }

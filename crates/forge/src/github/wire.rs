@@ -5,7 +5,7 @@ mod outgoing;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use domain::anchor::{Line, LineKind, Spot};
+use domain::anchor::{Line, LineKind, Side, Spot};
 use domain::event::Place;
 use domain::publication::Sign;
 use domain::{AccountId, Actor, Origin, Repo, RepoKey, Subject, Time};
@@ -242,15 +242,16 @@ impl Comment {
         if self.subject_type.as_deref() == Some("file") {
             return None;
         }
-        let kind = match self.side.as_deref() {
-            Some("LEFT") => LineKind::Removed,
-            // Whether the line is new or only near is not told; its number on this side counts.
-            _ => LineKind::Added,
+        // Whether a line changed or is only near is not told; its number on its side counts.
+        let (side, kind) = match self.side.as_deref() {
+            Some("LEFT") => (Side::Old, LineKind::Removed),
+            _ => (Side::New, LineKind::Added),
         };
         let line = |number| Line { kind, old: number, new: number };
         Some(Spot {
             path: self.path.clone()?,
             old_path: None,
+            side,
             start: self.start_line.map(line),
             line: line(self.line.or(self.original_line)?),
             commit: self.commit_id.clone()?,

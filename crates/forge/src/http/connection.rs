@@ -17,6 +17,7 @@ use super::{CONNECT_DEADLINE, REQUEST_DEADLINE};
 pub struct Connection {
     /// The base of the API: `https://api.github.com`, or `https://HOST/api/v3`.
     pub api: Url,
+    /// A token, or the private key of an App.
     pub token: SecretString,
     pub pacing: Pacing,
     /// The proxy to go through. It may carry a password, so it is a secret.
@@ -35,6 +36,8 @@ pub enum Misconfigured {
     Address { why: &'static str },
     #[error("the token holds characters that cannot be sent in a header")]
     Token,
+    #[error("the App's private key is not a PEM file with an RSA key")]
+    AppKey,
     #[error("the proxy's address is not usable")]
     Proxy,
     #[error("the certificates in {} cannot be used: {why}", path.display())]

@@ -7,7 +7,7 @@ use http::header::{HeaderMap, LINK};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::{Answer, Client};
+use super::{Answer, Client, Deadline};
 use crate::error::Error;
 
 /// The most pages that a list may have.
@@ -40,9 +40,31 @@ pub(crate) enum Next {
     /// By `X-Next-Page`, the number of the next page, empty on the last one; by `Link` where the
     /// host leaves that out.
     Header,
+    /// By `Link` where there is one, else by counting up to the host's own count of all items. An
+    /// empty page is the last one: what is hidden from us is counted all the same.
+    Total,
 }
 
 impl Client {
+    /// Reads a list that the host gives at once, and makes sure that it did.
+    pub(crate) async fn read_whole<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        url: Url,
+        by: Deadline,
+    ) -> Result<Vec<T>, Error> {
+        let answer = self.read_raw(what, url, by).await?;
+        // Some hosts say null where there is nothing.
+        let items = answer.parse::<Option<Vec<T>>>(what)?.unwrap_or_default();
+        let shown = items.len();
+        let more = total(&answer).is_some_and(|all| all > shown);
+        if more || next_page(&answer.headers).is_some() {
+            let why = format!("it is longer than the {shown} items that were shown at once");
+            return Err(Error::Garbled { what: what.to_owned(), why });
+        }
+        Ok(items)
+    }
+
     /// Reads a whole list. `id` tells items apart: one that comes twice means that the pages
     /// repeat or moved.
     pub(crate) async fn read_all<T: DeserializeOwned>(
@@ -73,26 +95,23 @@ impl Client {
             next.query_pairs_mut().append_pair("page", page);
             Some(next.to_string())
         };
-        let mut total: Option<String> = None;
         let mut listing = Listing { items: Vec::new(), pages: 0 };
         let mut seen = HashSet::new();
         let mut bytes = 0;
+        let mut counted = None;
         loop {
             let answer = self.read_raw(what, url, self.now()).await?;
             bytes += answer.body.len();
             // Something came or went: a page may hide what slipped over its edge.
-            let counted =
-                ["x-total", "total_count"].into_iter().find_map(|name| answer.header(name));
-            let counted = counted.map(str::to_owned);
-            if listing.pages > 0 && counted != total {
+            let all = total(&answer);
+            if *counted.get_or_insert(all) != all {
                 return Err(Error::Conflict { what: what.to_owned() });
             }
-            total = counted;
             let page: Vec<T> = answer.parse(what)?;
             let (count, known) = (page.len(), seen.len());
             let over = page.iter().any(&enough);
             let repeated = page.iter().filter(|item| seen.contains(&id(item))).count();
-            if pages.next == Next::Number && listing.pages > 0 && count > 0 && repeated == count {
+            if pages.next != Next::Link && listing.pages > 0 && count > 0 && repeated == count {
                 // Some hosts answer with the first page again past the end.
                 return Ok(listing);
             }
@@ -114,6 +133,12 @@ impl Client {
                     Some(page) => numbered(page),
                     None => next_page(&answer.headers),
                 },
+                Next::Total if answer.header(LINK.as_str()).is_some() => next_page(&answer.headers),
+                Next::Total if count == 0 => None,
+                Next::Total if all.is_some_and(|all| listing.items.len() < all) => {
+                    numbered(&(listing.pages + 1).to_string())
+                }
+                Next::Total => None,
             };
             let Some(next) = next else { return Ok(listing) };
             if listing.pages == PAGES || bytes > LISTING_CAP {
@@ -135,6 +160,13 @@ impl Client {
 fn is_last(answer: &Answer, pages: usize) -> bool {
     let total = answer.header("total_page").and_then(|total| total.parse::<usize>().ok());
     total.is_some_and(|total| pages >= total)
+}
+
+/// Reads the host's own count of all items.
+fn total(answer: &Answer) -> Option<usize> {
+    ["x-total-count", "x-total", "total_count"]
+        .into_iter()
+        .find_map(|name| answer.header(name)?.parse().ok())
 }
 
 /// Finds the address of the next page in the `Link` headers.

@@ -29,9 +29,9 @@ const NO_OLD_SIDE: &str = "this forge has no comments on removed lines";
 /// Returns the places for a comment, best first; never empty, and the last one is always possible.
 pub(crate) fn rungs(inline: &Inline, able: &Capabilities) -> Vec<Rung> {
     let spot = &inline.at;
-    let is_range = spot.start.is_some_and(|start| start.number() != spot.line.number());
+    let is_range = spot.span().0 != spot.span().1;
     let mut rungs = Vec::new();
-    let lines_possible = able.sides == Sides::Both || spot.side() == Side::New;
+    let lines_possible = able.sides == Sides::Both || spot.side == Side::New;
     if lines_possible {
         if !is_range {
             rungs.push(Rung {
@@ -123,7 +123,7 @@ fn text(inline: &Inline, offer: Offer, named: Named) -> String {
 fn offer(inline: &Inline, able: &Capabilities, above: u64) -> Offer {
     match able.suggestions {
         // Only lines of the new version can be replaced.
-        _ if inline.at.side() == Side::Old => Offer::Shown,
+        _ if inline.at.side == Side::Old => Offer::Shown,
         Suggestions::Lines => Offer::Lines,
         Suggestions::Offsets => Offer::LinesAbove(above),
         Suggestions::Shown => Offer::Shown,

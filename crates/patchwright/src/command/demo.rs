@@ -82,7 +82,8 @@ pub async fn run(
     let ingest = Ingest::new(store.clone(), Vec::new(), Arc::clone(redactor), Arc::clone(&clock));
     let job = ingest.take_task(task, event.meaning(), "demo").await?;
     let connections = Connections::new([connection]);
-    let spine = Spine { store, ingest, connections, speaker, tempo: Tempo::default(), clock };
+    let spine =
+        Spine { store, ingest, connections, speaker, tempo: Tempo::default(), clock, code: None };
     let (_, told) = rehearsal::none();
     let job = in_place::until_ended(spine, &job, told, out).await?;
 

@@ -76,7 +76,7 @@ pub async fn run(
 }
 
 async fn start(spine: &Spine) -> Result<Engine, store::Error> {
-    let Spine { store, ingest, connections, speaker, tempo, clock } = spine;
+    let Spine { store, ingest, connections, speaker, tempo, clock, code } = spine;
     Engine::start(
         store.clone(),
         connections.clone(),
@@ -84,6 +84,7 @@ async fn start(spine: &Spine) -> Result<Engine, store::Error> {
         Arc::clone(speaker),
         tempo.clone(),
         Arc::clone(ingest.redactor()),
+        code.as_ref().map(|code| code.mirrors.clone()),
     )
     .await
 }

@@ -44,6 +44,9 @@ variables! {
     /// Unset: SQLite in the data folder.
     DATABASE_URL: Secret, Now = "DATABASE_URL";
 
+    /// Folders in which git and what it calls are looked for.
+    PATH: Plain, Now = "PATH";
+
     /// Token of the account to act as on GitHub.
     GITHUB_TOKEN: Secret, Now = "GITHUB_TOKEN";
     /// Address of GitHub's API, for GitHub Enterprise Server `https://HOST/api/v3`.

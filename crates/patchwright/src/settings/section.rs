@@ -29,6 +29,7 @@ pub const ALL: &[Section] = &[
     Bot::SECTION,
     Policy::SECTION,
     Worker::SECTION,
+    Git::SECTION,
     Publish::SECTION,
     Jobs::SECTION,
     Budget::SECTION,
@@ -151,6 +152,20 @@ section! {
 }
 
 section! {
+    /// The copies of repositories that work on code needs.
+    Once "git" as Git {
+        /// The program git, 2.39 or newer: its name, or its whole path.
+        program: String = "program", Is("git");
+        /// Folders in which git and what it calls are looked for.
+        search_path: String = "search-path", Is("/usr/local/bin:/usr/bin:/bin"), env variable::PATH;
+        /// MiB that all copies together may take; those that were not used for longest go first.
+        disk_budget: NonZeroU32 = "disk-budget", Is("20480");
+        /// MiB of the disk that stay free for the store: work that needs more waits.
+        disk_reserve: u32 = "disk-reserve", Is("1024");
+    }
+}
+
+section! {
     /// How comments are sent.
     Once "publish" as Publish {
         /// How long a comment whose sending got no answer is looked for before it is sent again.
@@ -207,6 +222,7 @@ mod tests {
         Bot::read(&mut reader.section(&Bot::SECTION));
         Policy::read(&mut reader.section(&Policy::SECTION));
         Worker::read(&mut reader.section(&Worker::SECTION));
+        Git::read(&mut reader.section(&Git::SECTION));
         Publish::read(&mut reader.section(&Publish::SECTION));
         Jobs::read(&mut reader.section(&Jobs::SECTION));
         Budget::read(&mut reader.section(&Budget::SECTION));

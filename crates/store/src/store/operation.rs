@@ -95,6 +95,39 @@ impl Store {
         self.write(move |db| outbox::begin(db, &sending, seq)).await
     }
 
+    /// Returns the rows that travel with a due row; see [`outbox::company`].
+    pub async fn company(
+        &self,
+        sending: &Sending,
+        first: &Due,
+        most: usize,
+    ) -> Result<Vec<Due>, Error> {
+        let (sending, first) = (sending.clone(), first.clone());
+        self.read(move |db| outbox::company(db, &sending, &first, most)).await
+    }
+
+    /// Marks rows as being sent together; see [`outbox::begin_together`].
+    pub async fn begin_together(&self, sending: &Sending, seqs: Vec<i64>) -> Result<Begun, Error> {
+        let sending = sending.clone();
+        self.write(move |db| outbox::begin_together(db, &sending, &seqs)).await
+    }
+
+    /// Divides a batch that was refused; see [`outbox::divide`].
+    pub async fn divide_batch(&self, sending: &Sending, seqs: Vec<i64>) -> Result<(), Error> {
+        let sending = sending.clone();
+        self.write(move |db| outbox::divide(db, &sending, &seqs)).await
+    }
+
+    /// Sets the lease of a lane to a deadline; see [`outbox::stretch`].
+    pub async fn stretch_lane(
+        &self,
+        sending: &Sending,
+        lasting: Duration,
+    ) -> Result<Duration, Error> {
+        let sending = sending.clone();
+        self.write(move |db| outbox::stretch(db, &sending, lasting)).await
+    }
+
     /// Returns how long the lease of a lane still lasts.
     pub async fn lane_left(&self, sending: &Sending) -> Result<Duration, Error> {
         let sending = sending.clone();

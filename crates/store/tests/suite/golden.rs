@@ -1,7 +1,7 @@
 //! The shape of what is stored is a promise (J8): one golden file per kind of value, with every
 //! variant in it. A file that changes means that stored values of the last release can not be read.
 
-use domain::anchor::{Line, LineKind, Spot};
+use domain::anchor::{Line, LineKind, Side, Spot};
 use domain::command::{ReviewScope, Which};
 use domain::event::Place;
 use domain::job::Checkpoint;
@@ -106,6 +106,7 @@ fn spot(start: Option<Line>) -> Spot {
     Spot {
         path: "src/a.rs".to_owned(),
         old_path: start.map(|_| "src/b.rs".to_owned()),
+        side: Side::New,
         start,
         line: Line { kind: LineKind::Added, old: 4, new: 7 },
         commit: "0a1b2c".to_owned(),
@@ -128,6 +129,7 @@ fn status(verdict: Verdict, level: AnnotationLevel) -> Status {
             title: "a".to_owned(),
             message: "b".to_owned(),
         }],
+        closing: (verdict == Verdict::Pending).then(|| "stopped".to_owned()),
     }
 }
 
@@ -168,7 +170,7 @@ fn j8_publications_are_stored_as_the_golden_file_says() {
         }),
         Effect::Inline(Inline {
             body: body(None, None),
-            at: spot(Some(Line { kind: LineKind::Unchanged, old: 3, new: 4 })),
+            at: spot(Some(Line { kind: LineKind::Context, old: 3, new: 4 })),
             suggestion: Some(Suggestion { before: "a".to_owned(), after: "b".to_owned() }),
             batch: Some("1".to_owned()),
         }),

@@ -32,8 +32,13 @@ impl Routes {
         let paths = document["paths"].as_object().into_iter().flatten();
         let route = |path: &String| {
             let segment = |segment: &str| match segment {
-                "{path}" | "{ref}" | "{branch}" if path.ends_with(segment) => Segment::Rest,
-                _ if segment.starts_with('{') => Segment::Any,
+                "{path}" | "{filepath}" | "{ref}" | "{branch}" if path.ends_with(segment) => {
+                    Segment::Rest
+                }
+                // `{index}.{kind}` is no parameter of its own.
+                _ if segment.starts_with('{') && segment.find('}') == Some(segment.len() - 1) => {
+                    Segment::Any
+                }
                 _ => Segment::Fixed(segment.to_owned()),
             };
             let segments = path.trim_start_matches('/').split('/').map(segment).collect();

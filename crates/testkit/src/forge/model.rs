@@ -61,6 +61,7 @@ pub struct Habits {
     pub numbering: Numbering,
     pub comment_ids: CommentIds,
     pub anchors: Anchors,
+    pub lone_comments: LoneComments,
     /// In characters.
     pub longest_body: usize,
 }
@@ -87,6 +88,15 @@ pub enum CommentIds {
 pub enum Anchors {
     Checked,
     Unchecked,
+}
+
+/// What becomes of an inline comment that somebody writes by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoneComments {
+    /// It stands in no review.
+    Alone,
+    /// It gets a review of its own, and replies to it stand in that.
+    Reviewed,
 }
 
 /// What the forge does not do.

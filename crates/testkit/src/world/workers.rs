@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use domain::Clock;
 use engine::{Connections, Engine, Speaker, Tempo};
+use git::Mirrors;
 use report::redact::Redactor;
 use store::Store;
 use tokio::sync::oneshot;
@@ -31,6 +32,8 @@ pub(crate) struct Kit {
     pub(crate) speaker: Arc<Speaker>,
     pub(crate) tempo: Tempo,
     pub(crate) redactor: Arc<Redactor>,
+    /// Copies of repositories, in worlds that have code.
+    pub(crate) mirrors: Option<Mirrors>,
     /// Where their log goes.
     pub(crate) log: Dispatch,
 }
@@ -74,8 +77,8 @@ fn run(kit: Kit, started: oneshot::Sender<()>, ending: oneshot::Receiver<End>) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let Kit { store, connections, clock, speaker, tempo, redactor, .. } = kit;
-        let engine = Engine::start(store, connections, clock, speaker, tempo, redactor);
+        let Kit { store, connections, clock, speaker, tempo, redactor, mirrors, .. } = kit;
+        let engine = Engine::start(store, connections, clock, speaker, tempo, redactor, mirrors);
         let engine = engine.await.expect("the engine starts");
         started.send(()).unwrap_or(());
         if let Ok(End::Shutdown) = ending.await {

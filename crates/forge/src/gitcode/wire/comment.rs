@@ -195,19 +195,21 @@ impl Comment {
                 (place(LineKind::Added, first, first), place(LineKind::Added, last, last))
             }
             (Some((first, last)), Some((first_old, last_old))) => (
-                place(LineKind::Unchanged, first_old, first),
-                place(LineKind::Unchanged, last_old, last),
+                place(LineKind::Context, first_old, first),
+                place(LineKind::Context, last_old, last),
             ),
             (None, Some((first, last))) => {
                 (place(LineKind::Removed, first, first), place(LineKind::Removed, last, last))
             }
             (None, None) => return None,
         };
+        let side = line.side();
         let head = self.position.as_ref().and_then(|position| position.head_sha.clone());
         Some(Spot {
             path,
             old_path: None,
-            start: (start.number() != line.number()).then_some(start),
+            side,
+            start: (start.number(side) != line.number(side)).then_some(start),
             line,
             commit: head.or(self.commit_id.clone()).unwrap_or_default(),
         })

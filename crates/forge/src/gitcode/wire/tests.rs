@@ -122,13 +122,13 @@ fn a_place_is_read_from_a_list_and_from_a_comment_alone() {
         "diff_position": {"start_new_line": 3, "end_new_line": "5", "start_old_line": 0}
     }));
     let spot = listed.spot().unwrap();
-    assert_eq!((spot.path.as_str(), spot.span(), spot.side()), ("a.rs", (3, 5), Side::New));
+    assert_eq!((spot.path.as_str(), spot.span(), spot.side), ("a.rs", (3, 5), Side::New));
     let alone = comment(json!({
         "comment_type": "DiffNote",
         "position": {"new_path": "a.rs", "new_line": null, "old_line": 4, "head_sha": "aa"}
     }));
     let spot = alone.spot().unwrap();
-    assert_eq!((spot.span(), spot.side(), spot.commit.as_str()), ((4, 4), Side::Old, "aa"));
+    assert_eq!((spot.span(), spot.side, spot.commit.as_str()), ((4, 4), Side::Old, "aa"));
     assert_eq!(comment(json!({"position": 5, "path": "a.rs"})).spot(), None, "only a number");
 }
 
@@ -138,6 +138,7 @@ fn a_landing_is_right_elsewhere_or_not_told() {
     let wanted = domain::anchor::Spot {
         path: "a.rs".to_owned(),
         old_path: None,
+        side: Side::New,
         start: None,
         line,
         commit: "aa".to_owned(),

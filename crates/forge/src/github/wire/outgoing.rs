@@ -74,7 +74,7 @@ impl<'a> NewThread<'a> {
     }
 
     pub(crate) fn of_review(spot: &'a Spot, body: &'a str) -> Self {
-        let side = match spot.side() {
+        let side = match spot.side {
             Side::Old => "LEFT",
             Side::New => "RIGHT",
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use domain::anchor::{Line, LineKind, Spot};
+use domain::anchor::{Line, LineKind, Side, Spot};
 use domain::publication::Inline;
 
 use super::*;
@@ -94,6 +94,7 @@ fn comments(rig: &Rig, lines: &[u64]) -> Vec<Publication> {
         let at = Spot {
             path: "a.rs".to_owned(),
             old_path: None,
+            side: Side::New,
             start: None,
             line: Line { kind: LineKind::Added, old: *line, new: *line },
             commit: "h".to_owned(),

@@ -29,6 +29,7 @@ fn inline(commit: &str) -> Effect {
     let at = Spot {
         path: "a.rs".to_owned(),
         old_path: None,
+        side: line.side(),
         start: None,
         line,
         commit: commit.to_owned(),
@@ -45,6 +46,7 @@ fn status(verdict: Verdict) -> Effect {
         summary: String::new(),
         url: None,
         annotations: Vec::new(),
+        closing: None,
     })
 }
 

@@ -177,11 +177,13 @@ impl Position {
     fn spot(&self) -> Option<Spot> {
         let start = self.line_range.as_ref().and_then(|range| range.start.as_ref());
         let path = self.path()?.clone();
+        let last = line(self.old_line, self.new_line)?;
         Some(Spot {
+            side: last.side(),
             old_path: self.old_path.clone().filter(|old| *old != path),
             path,
             start: start.and_then(|start| line(start.old_line, start.new_line)),
-            line: line(self.old_line, self.new_line)?,
+            line: last,
             commit: self.head_sha.clone()?,
         })
     }
@@ -190,7 +192,7 @@ impl Position {
 /// Reads a line from its numbers: it has one on each side where it exists.
 fn line(old: Option<u64>, new: Option<u64>) -> Option<Line> {
     match (old, new) {
-        (Some(old), Some(new)) => Some(Line { kind: LineKind::Unchanged, old, new }),
+        (Some(old), Some(new)) => Some(Line { kind: LineKind::Context, old, new }),
         // The other side is not told; the number on this side counts.
         (None, Some(new)) => Some(Line { kind: LineKind::Added, old: new, new }),
         (Some(old), None) => Some(Line { kind: LineKind::Removed, old, new: old }),
@@ -277,7 +279,7 @@ mod tests {
         let range = json!({"old_line": 3, "new_line": 4,
             "line_range": {"start": {"line_code": "x_1_2", "type": null, "old_line": 1, "new_line": 2},
                            "end": {"line_code": "x_3_4"}}});
-        assert_eq!(with(range), Some((LineKind::Unchanged, (2, 4), old)));
+        assert_eq!(with(range), Some((LineKind::Context, (2, 4), old)));
         assert_eq!(with(json!({"position_type": "file"})), None, "a whole file");
     }
 

@@ -130,7 +130,7 @@ impl<'a> Position<'a> {
 impl LineRange {
     /// Returns the range of several lines; a single line has none.
     fn of(spot: &Spot) -> Option<Self> {
-        let start = spot.start.filter(|start| start.number() != spot.line.number())?;
+        let start = spot.start.filter(|_| spot.span().0 != spot.span().1)?;
         let boundary = |line| Boundary::new(&spot.path, line);
         Some(Self { start: boundary(start), end: boundary(spot.line) })
     }
@@ -142,7 +142,7 @@ impl Boundary {
         let kind = match line.kind {
             LineKind::Added => Some("new"),
             LineKind::Removed => Some("old"),
-            LineKind::Unchanged => None,
+            LineKind::Context => None,
         };
         let file = hex::encode(Sha1::digest(path));
         Self { line_code: format!("{file}_{}_{}", line.old, line.new), kind, old_line, new_line }
@@ -153,7 +153,7 @@ fn numbers(line: Line) -> (Option<u64>, Option<u64>) {
     match line.kind {
         LineKind::Added => (None, Some(line.new)),
         LineKind::Removed => (Some(line.old), None),
-        LineKind::Unchanged => (Some(line.old), Some(line.new)),
+        LineKind::Context => (Some(line.old), Some(line.new)),
     }
 }
 
@@ -268,6 +268,7 @@ mod tests {
         Spot {
             path: "src/new.rs".to_owned(),
             old_path: Some("src/old.rs".to_owned()),
+            side: line.side(),
             start,
             line,
             commit: "h".to_owned(),
@@ -297,7 +298,7 @@ mod tests {
             ]],
         );
         check(
-            Seat::Lines(&line(LineKind::Unchanged)),
+            Seat::Lines(&line(LineKind::Context)),
             expect![[
                 r#"{"position_type":"text","base_sha":"b","start_sha":"s","head_sha":"h","old_path":"src/old.rs","new_path":"src/new.rs","old_line":3,"new_line":4}"#
             ]],
@@ -312,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_range_names_its_lines_by_their_codes() {
-        let start = Line { kind: LineKind::Unchanged, old: 2, new: 2 };
+        let start = Line { kind: LineKind::Context, old: 2, new: 2 };
         let line = Line { kind: LineKind::Added, old: 3, new: 4 };
         check(
             Seat::Lines(&spot(Some(start), line)),

@@ -35,6 +35,7 @@ fn inline(kind: LineKind, start: Option<u64>, last: u64) -> Inline {
         at: Spot {
             path: "a.rs".to_owned(),
             old_path: None,
+            side: if kind == LineKind::Removed { Side::Old } else { Side::New },
             start: start.map(|number| line(kind, number)),
             line: line(kind, last),
             commit: "c0".to_owned(),

@@ -47,6 +47,10 @@ impl Model {
         self.accounts.get(&id).ok_or_else(|| Refusal::Missing(format!("account {id}")))
     }
 
+    pub(crate) fn accounts(&self) -> impl Iterator<Item = &Account> {
+        self.accounts.values()
+    }
+
     /// Lets a new account take the login; its former holder goes by another one and its tokens are
     /// void.
     pub(crate) fn replace_account(&mut self, login: &str) -> Result<Account, Refusal> {

@@ -74,6 +74,33 @@ impl Model {
         Ok(review)
     }
 
+    /// Makes the submitted review of a comment that was written by itself.
+    pub(super) fn review_of_its_own(
+        &mut self,
+        subject: u64,
+        commit: &str,
+        act: Act<'_>,
+    ) -> Result<u64, Refusal> {
+        let (change, _) = self.change(subject)?;
+        let (repo, number) = (change.repo, change.number);
+        let review = FakeReview {
+            id: take(&mut self.next.review),
+            repo,
+            subject,
+            number,
+            author: act.by.clone(),
+            state: ReviewState::Commented,
+            body: String::new(),
+            commit: commit.to_owned(),
+            submitted_at: Some(act.now),
+            listed: self.listed(act.now),
+        };
+        let id = review.id;
+        self.timelines.entry(subject).or_default().push(Entry::Review(id));
+        self.reviews.insert(id, review);
+        Ok(id)
+    }
+
     pub(crate) fn pending_review(&self, subject: u64, by: &Account) -> Option<&FakeReview> {
         self.reviews.values().find(|review| {
             review.subject == subject

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Account, Act, Anchors, Model, Refusal, take};
+use super::{Account, Act, Anchors, LoneComments, Model, Refusal, take};
 use crate::forge::diff::FakeDiff;
 use crate::forge::object::{
     Anchor, CommentKind, FakeComment, FakeSubject, FakeThread, Inline, ReviewState, Spot, Version,
@@ -34,6 +34,10 @@ impl Model {
         act: Act<'_>,
     ) -> Result<(FakeThread, FakeComment), Refusal> {
         self.check_anchor(subject, commit, &inline.anchor)?;
+        let review = match (review, self.habits.lone_comments) {
+            (None, LoneComments::Reviewed) => Some(self.review_of_its_own(subject, commit, act)?),
+            (review, _) => review,
+        };
         let id = take(&mut self.next.thread);
         let place = Spot::Inline { thread: id, reply_to: None, review };
         let comment = self.insert_comment(subject, place, &inline.body, act)?;
@@ -64,9 +68,14 @@ impl Model {
         review: Option<u64>,
         act: Act<'_>,
     ) -> Result<FakeComment, Refusal> {
-        let FakeThread { subject, comments, .. } = self.thread(thread)?;
-        let place = Spot::Inline { thread, reply_to: comments.first().copied(), review };
-        let comment = self.insert_comment(*subject, place, body, act)?;
+        let found = self.thread(thread)?;
+        let (subject, first) = (found.subject, self.thread_comments(found).first().copied());
+        let review = match (review, self.habits.lone_comments) {
+            (None, LoneComments::Reviewed) => first.and_then(FakeComment::review),
+            (review, _) => review,
+        };
+        let place = Spot::Inline { thread, reply_to: first.map(|first| first.id), review };
+        let comment = self.insert_comment(subject, place, body, act)?;
         if let Some(thread) = self.threads.get_mut(&thread) {
             thread.comments.push(comment.id);
         }

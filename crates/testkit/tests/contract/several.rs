@@ -146,6 +146,7 @@ impl Scene {
         let at = Spot {
             path: "src/lib.rs".to_owned(),
             old_path: None,
+            side: line.side(),
             start,
             line,
             commit: self.head(),
@@ -183,7 +184,7 @@ const REMOVED: Line = Line { kind: LineKind::Removed, old: 5, new: 5 };
 
 fn unchanged(number: u64) -> Line {
     let shift = u64::from(number == 99);
-    Line { kind: LineKind::Unchanged, old: number + shift, new: number }
+    Line { kind: LineKind::Context, old: number + shift, new: number }
 }
 
 fn thread_of(receipt: &Receipt) -> &str {
@@ -370,7 +371,7 @@ async fn inline_comments_stand_on_their_lines_and_are_read_back(host: Host) {
         .iter()
         .map(|thread| {
             let at = thread.at.as_ref().unwrap();
-            (at.side(), at.span())
+            (at.side, at.span())
         })
         .collect();
     let mut expected = vec![(New, (5, 5)), (Old, (5, 5)), (New, (3, 3)), (New, (3, 5))];
