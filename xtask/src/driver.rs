@@ -17,7 +17,7 @@ use crate::postgres::{ADDRESS_VARIABLE, Database};
 use crate::verdict::Verdict;
 
 /// The variable that names the program under test.
-const PROGRAM_VARIABLE: &str = "PATCHWRIGHT_TEST_PROGRAM";
+pub(crate) const PROGRAM_VARIABLE: &str = "PATCHWRIGHT_TEST_PROGRAM";
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -28,7 +28,7 @@ pub(crate) struct Options {
 
 /// What a driver needs beside itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Needs {
+pub(crate) enum Needs {
     Nothing,
     /// The program under test, and PostgreSQL where it can be had.
     Product,
@@ -36,7 +36,7 @@ enum Needs {
 
 /// How the driver and the program under test are built.
 #[derive(Clone, Copy, Debug)]
-enum Build {
+pub(crate) enum Build {
     /// As the tests are: nothing is built anew for it.
     Dev,
     /// Optimised, because its speed is the question.
@@ -92,7 +92,7 @@ fn drive(
 }
 
 /// Builds a driver and what it needs, and returns the folder of both.
-fn build_programs(
+pub(crate) fn build_programs(
     workspace: &Workspace,
     name: &str,
     build: Build,

@@ -1,4 +1,4 @@
-//! Automation of the project: `cargo xtask test|tidy|docs|bench|fuzz|chaos`.
+//! Automation of the project: `cargo xtask test|tidy|docs|bench|fuzz|chaos|e2e`.
 //!
 //! Called by people through the alias in `.cargo/config.toml` and by `.ci/run`.
 //! It starts cargo, databases and drivers; it links no crate of ours, so it still builds and
@@ -15,7 +15,9 @@ mod code;
 mod command;
 mod docs;
 mod driver;
+mod e2e;
 mod fuzz;
+mod gitea;
 mod metadata;
 mod package;
 mod postgres;
@@ -57,6 +59,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Kill and stop real processes at the worst moments and check that nothing is lost.
     Chaos(driver::Options),
+    /// Act as people would on a real forge, and check what they see.
+    E2e(e2e::Options),
 }
 
 fn main() -> ExitCode {
@@ -79,5 +83,6 @@ fn run(task: Task) -> Result<Verdict> {
         Task::Bench(options) => driver::bench(&workspace, &options),
         Task::Fuzz(options) => fuzz::run(&workspace, &options),
         Task::Chaos(options) => driver::chaos(&workspace, &options),
+        Task::E2e(options) => e2e::run(&workspace, &options),
     }
 }

@@ -13,7 +13,7 @@ use crate::command::{Workspace, succeed};
 use crate::postgres::{ADDRESS_VARIABLE, Database};
 use crate::suite::{Outcome, Skips, Suite};
 use crate::verdict::Verdict;
-use crate::{docs, tidy};
+use crate::{docs, e2e, tidy};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -42,6 +42,8 @@ enum Step {
     Postgresql,
     /// Unit, contract and scenario tests, over both databases.
     Test,
+    /// Stories of people, a real forge and the real program.
+    E2e,
     /// Clippy has no complaint.
     Lint,
     /// The documentation builds and the generated part is up to date.
@@ -66,7 +68,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Verdict> {
             Step::Build => cargo(workspace, &["test", "--workspace", "--no-run", "--quiet"]),
             Step::Postgresql => start_database(&mut database),
             Step::Test if builds => test(workspace, database.as_ref()),
-            Step::Test => Ok(Outcome::Failed("not run: it does not build".to_owned())),
+            Step::E2e if builds => e2e::step(workspace),
+            Step::Test | Step::E2e => Ok(Outcome::Failed("not run: it does not build".to_owned())),
             Step::Lint => lint(workspace),
             Step::Docs => document(workspace),
         });

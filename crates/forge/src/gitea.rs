@@ -2,8 +2,8 @@
 //!
 //! Issues and changes share their numbers and their conversations here. Inline comments have no
 //! threads by name and cannot be read one by one: they are listed review by review, and those on
-//! one line are a thread ([`review`]). What a server can do depends on its version and is asked
-//! once ([`server`]).
+//! one line are a thread (`review`). What a server can do depends on its version and is asked
+//! once (`server`).
 
 mod moves;
 mod permission;

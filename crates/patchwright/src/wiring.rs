@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use domain::{Clock, Origin};
 use engine::{Connection, Connections, Door, Ingest, Speaker, Tempo};
+use forge::gitea::Gitea;
 use forge::github::GitHub;
 use forge::http::{self, Misconfigured};
 use forge::{Host, Ours, Read, Write};
@@ -17,6 +18,7 @@ use report::redact::Redactor;
 use secrecy::{ExposeSecret, SecretString};
 use store::settle::Patience;
 use store::{Apologise, Place, Store, TimeSource};
+use url::Url;
 
 use crate::clock::WallClock;
 use crate::code::{self, Code};
@@ -127,7 +129,7 @@ pub fn forge(
 ) -> Result<Option<Connection>, Misconfigured> {
     let Some(token) = &connection.token else { return Ok(None) };
     let reached = http::Connection {
-        api: connection.url.clone(),
+        api: api(connection),
         token: token.value.clone(),
         pacing: connection.pacing,
         proxy: connection.proxy.clone(),
@@ -137,8 +139,18 @@ pub fn forge(
     };
     match connection.host {
         Host::GitHub => Ok(Some(joined(connection, Arc::new(GitHub::new(reached, ours)?)))),
-        Host::GitLab | Host::GitCode | Host::Gitea | Host::Local => Ok(None),
+        Host::Gitea => Ok(Some(joined(connection, Arc::new(Gitea::new(reached, ours)?)))),
+        Host::GitLab | Host::GitCode | Host::Local => Ok(None),
     }
+}
+
+/// Returns the address of the API: a Gitea is known by the address of its pages.
+fn api(connection: &settings::Connection) -> Url {
+    let mut url = connection.url.clone();
+    if connection.host == Host::Gitea && !url.path().trim_end_matches('/').ends_with("/api/v1") {
+        url.set_path(&format!("{}/api/v1", connection.url.path().trim_end_matches('/')));
+    }
+    url
 }
 
 fn joined<F: Read + Write + 'static>(

@@ -17,7 +17,6 @@ mod database;
 mod dice;
 mod fleet;
 mod letter;
-mod nest;
 mod phase;
 mod power;
 mod trace;
@@ -40,14 +39,17 @@ use self::check::Findings;
 use self::database::Database;
 use self::dice::Dice;
 use self::fleet::Tracing;
-use self::nest::Nest;
 use self::phase::{Blow, Phase, Tally};
 use self::power::Losses;
 use self::trial::{Interrupted, Run, Trial};
 use self::view::Place;
+use crate::nest::Nest;
 
 /// When a run is given up as stuck.
 const LONGEST: Duration = Duration::from_mins(9);
+
+/// How the names of the folders begin.
+const NEST: &str = "patchwright-chaos-";
 
 /// How often power is lost.
 const LOSSES: u32 = 5;
@@ -129,7 +131,7 @@ pub fn run(options: &Options) -> Result<Verdict> {
     let kills = options.kills.div_ceil(share);
     if options.stores != Stores::PostgresOnly {
         println!("== SQLite");
-        let nest = Nest::build()?;
+        let nest = Nest::build(NEST)?;
         let place = Place::Sqlite(nest.folder().join("data/patchwright.db"));
         fight(&run, ("sqlite", &place), nest, kills, dice.split(), &mut sum)?;
     }
@@ -137,11 +139,11 @@ pub fn run(options: &Options) -> Result<Verdict> {
         println!("== PostgreSQL");
         let database = Database::create(server)?;
         let place = Place::Postgres(database.url().to_owned());
-        fight(&run, ("postgresql", &place), Nest::build()?, kills, dice.split(), &mut sum)?;
+        fight(&run, ("postgresql", &place), Nest::build(NEST)?, kills, dice.split(), &mut sum)?;
     }
     if let Some(strace) = strace {
         println!("== power loss on SQLite");
-        lose_power(&run, strace, Nest::build()?, dice.split(), &mut sum)?;
+        lose_power(&run, strace, Nest::build(NEST)?, dice.split(), &mut sum)?;
     }
     sum.tell(options.seed, began.elapsed());
     let rare = sum.rare_phases();

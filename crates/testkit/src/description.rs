@@ -35,8 +35,7 @@ const GITEA: &str = "../../target/fixtures/gitea-swagger/v1_json.tmpl";
 /// Read once: it has 13 MB.
 static OF_GITHUB: LazyLock<Description> = LazyLock::new(|| Description::new(document(GITHUB)));
 
-static OF_GITEA: LazyLock<Description> =
-    LazyLock::new(|| Description::new(swagger::upgraded(&document(GITEA), "/api/v1")));
+static OF_GITEA: LazyLock<Description> = LazyLock::new(|| Description::of_gitea(&document(GITEA)));
 
 fn document(fixture: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture);
@@ -62,6 +61,11 @@ impl Description {
     /// Returns Gitea's, which the fixtures hold.
     pub fn gitea() -> &'static Self {
         &OF_GITEA
+    }
+
+    /// Makes one of what a running Gitea says of itself.
+    pub(crate) fn of_gitea(swagger: &Value) -> Self {
+        Self::new(swagger::upgraded(swagger, "/api/v1"))
     }
 
     fn new(document: Value) -> Self {

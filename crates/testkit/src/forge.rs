@@ -129,14 +129,14 @@ impl FakeForge {
         Ok(forge)
     }
 
-    /// Starts a forge with GitCode's face on any free port. Its API stands below `/api/v5`.
-    pub async fn gitcode(clock: Arc<dyn Clock>) -> io::Result<Self> {
-        Self::start(clock, Options { host: Host::GitCode, ..Options::default() }).await
-    }
-
     /// Starts a forge with Gitea's face on any free port. Its API stands below `/api/v1`.
     pub async fn gitea(clock: Arc<dyn Clock>) -> io::Result<Self> {
         Self::start(clock, Options { host: Host::Gitea, ..Options::default() }).await
+    }
+
+    /// Starts a forge with GitCode's face on any free port. Its API stands below `/api/v5`.
+    pub async fn gitcode(clock: Arc<dyn Clock>) -> io::Result<Self> {
+        Self::start(clock, Options { host: Host::GitCode, ..Options::default() }).await
     }
 
     /// Returns where the face is reached, without a slash at the end.
@@ -224,9 +224,9 @@ impl FakeForge {
 fn face_of(host: Host) -> io::Result<Box<dyn Face>> {
     match host {
         Host::GitHub => Ok(Box::new(crate::github::GitHub)),
-        Host::GitCode => Ok(Box::new(crate::gitcode::GitCode)),
         Host::GitLab => Ok(Box::new(crate::gitlab::GitLab)),
         Host::Gitea => Ok(Box::new(crate::gitea::Gitea)),
+        Host::GitCode => Ok(Box::new(crate::gitcode::GitCode)),
         Host::Local => {
             let why = format!("the fake forge has no face of {host}");
             Err(io::Error::new(io::ErrorKind::Unsupported, why))

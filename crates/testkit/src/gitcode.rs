@@ -42,10 +42,10 @@ enum Version {
 impl Face for GitCode {
     fn habits(&self) -> Habits {
         Habits {
+            lone_comments: LoneComments::Alone,
             numbering: Numbering::Separate,
             comment_ids: CommentIds::One,
             anchors: Anchors::Checked,
-            lone_comments: LoneComments::Alone,
             longest_body: LONGEST_BODY,
         }
     }

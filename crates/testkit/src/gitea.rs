@@ -3,7 +3,7 @@
 //!
 //! It is strict: unknown paths, queries and fields are refused, and remembered as violations. What
 //! Gitea lets pass and others would not (lines outside the diff, reviews that break off midway) it
-//! lets pass, too. The serving loop calls [`answer`]; faults are not known here.
+//! lets pass, too. The serving loop calls `answer`; faults are not known here.
 
 mod call;
 mod change;

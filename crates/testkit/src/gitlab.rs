@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::forge::{
     Account, Anchors, Answer, Asked, Bearer, CommentIds, Denied, Face, Habits, Happened, Kind,
-    Limit, Model, Named, Numbering, Refusal, Sender, Shared, SignedDelivery,
+    Limit, LoneComments, Model, Named, Numbering, Refusal, Sender, Shared, SignedDelivery,
 };
 use call::{Call, Query};
 use endpoint::Endpoint;
@@ -39,9 +39,11 @@ pub(crate) struct GitLab;
 impl Face for GitLab {
     fn habits(&self) -> Habits {
         Habits {
+            lone_comments: LoneComments::Alone,
             numbering: Numbering::Separate,
             comment_ids: CommentIds::One,
             anchors: Anchors::Checked,
+            lone_comments: LoneComments::Alone,
             longest_body: LONGEST_NOTE,
         }
     }

@@ -18,6 +18,7 @@ use testkit::{FakeForge, HandClock};
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Runs a client's story with what it has to know, or says why it cannot.
+#[expect(clippy::print_stderr, reason = "who runs the tests is told what they leave out")]
 fn run(script: &str, story: &serde_json::Value) {
     let python = Path::new(HERE).join("../../target/clients/bin/python");
     if !python.exists() {

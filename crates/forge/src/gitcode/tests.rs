@@ -58,7 +58,7 @@ impl Rig {
         let at = Spot {
             path: "src/a.rs".to_owned(),
             old_path: None,
-            side: Side::New,
+            side: line.side(),
             start: None,
             line,
             commit: "aa".to_owned(),
@@ -371,9 +371,9 @@ async fn removed_lines_and_ranges_stand_where_they_can() {
     };
     let receipt = rig.send(Effect::Inline(inline.clone())).await.unwrap();
     assert!(matches!(receipt, Receipt::Comment { thread: None, moved: Some(_), .. }));
-    inline.at.side = Side::New;
     inline.at.start = Some(line(LineKind::Added, 1));
     inline.at.line = line(LineKind::Added, 3);
+    inline.at.side = Side::New;
     let receipt = rig.send(Effect::Inline(inline)).await.unwrap();
     assert!(matches!(receipt, Receipt::Comment { thread: Some(_), moved: None, .. }));
     let sent = rig.sent();

@@ -84,7 +84,7 @@ impl Read for Gitea {
     }
 
     async fn threads(&self, subject: &Subject) -> Result<Vec<Thread>, Error> {
-        Ok(self.inline_threads(subject).await?.into_iter().map(|thread| thread.into()).collect())
+        Ok(self.inline_threads(subject).await?.into_iter().map(Thread::from).collect())
     }
 
     async fn reviews(&self, subject: &Subject) -> Result<Vec<Review>, Error> {

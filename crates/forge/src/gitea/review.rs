@@ -11,7 +11,7 @@ use domain::anchor::{Line, LineKind, Spot};
 use domain::{AccountId, Actor, Subject, SubjectKind};
 use http::Method;
 
-use super::wire::{NewReview, Review, ReviewComment};
+use super::wire::{NewReview, Review, ReviewComment, User};
 use super::{Gitea, PAGES, change_number};
 use crate::error::Error;
 use crate::http::{Content, Deadline};
@@ -321,7 +321,7 @@ fn threads_of(mut comments: Vec<(Review, ReviewComment)>) -> Vec<InlineThread> {
                 name: Name::of(review.id, &comment),
                 review: comment.pull_request_review_id.unwrap_or(review.id),
                 at: spot(&review, &comment),
-                resolved_by: comment.resolver.clone().map(|user| user.into_actor()),
+                resolved_by: comment.resolver.clone().map(User::into_actor),
                 first: comment.clone(),
                 said: Vec::new(),
             });

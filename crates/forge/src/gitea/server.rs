@@ -150,7 +150,7 @@ impl Server {
     /// Tells by the version alone. Forgejo's carries the Gitea that it agrees with behind its own.
     fn of_version(version: Option<String>) -> Self {
         let text = version.as_deref().unwrap_or_default();
-        let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>());
+        let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
         let mut next = || numbers.next().and_then(Result::ok).unwrap_or(0);
         let (major, minor) = (next(), next());
         let is_forgejo = text.contains("+gitea-");

@@ -103,6 +103,23 @@ pub(super) fn explain(body: &[u8]) -> String {
     }
 }
 
+/// Writes a message that may be a text, a list of texts, or lists of texts by field (GitLab).
+fn words(message: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match message {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(words).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(field, complaint)| match field.as_str() {
+                "base" | "error" => words(complaint),
+                _ => format!("{field} {}", words(complaint)),
+            });
+            fields.collect::<Vec<_>>().join("; ")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => message.to_string(),
+    }
+}
+
 /// Finds the refusal that some hosts send under a status of success: an object with an error code.
 pub(super) fn hidden_refusal(body: &[u8]) -> Option<StatusCode> {
     #[derive(Deserialize)]
@@ -124,23 +141,6 @@ pub(super) fn hidden_refusal(body: &[u8]) -> Option<StatusCode> {
     // A code of the host's own is no status: then it only says that the answer is no.
     let known = StatusCode::from_u16(status).ok().filter(|status| status.as_u16() >= 400);
     Some(known.unwrap_or(StatusCode::BAD_REQUEST))
-}
-
-/// Writes a message that may be a text, a list of texts, or lists of texts by field (GitLab).
-fn words(message: &serde_json::Value) -> String {
-    use serde_json::Value;
-    match message {
-        Value::String(text) => text.clone(),
-        Value::Array(list) => list.iter().map(words).collect::<Vec<_>>().join(", "),
-        Value::Object(fields) => {
-            let fields = fields.iter().map(|(field, complaint)| match field.as_str() {
-                "base" | "error" => words(complaint),
-                _ => format!("{field} {}", words(complaint)),
-            });
-            fields.collect::<Vec<_>>().join("; ")
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => message.to_string(),
-    }
 }
 
 /// Writes an error with all its causes in one line.

@@ -240,6 +240,7 @@ async fn j6_an_hour_without_the_forge_loses_nothing_and_is_fair_afterwards() {
 /// Lets the world do what it can, and moves the clock on.
 async fn pass_time(world: &World) {
     use store::sweep::Rest;
+    let mut quiet = 0;
     for _ in 0..3_000 {
         match world.store.rest().await.unwrap() {
             Rest::Until(at) => {
@@ -250,7 +251,14 @@ async fn pass_time(world: &World) {
             Rest::Settled => return,
             Rest::Busy => {
                 let mut changes = world.store.changes();
-                drop(tokio::time::timeout(Duration::from_millis(20), changes.changed()).await);
+                let changed =
+                    tokio::time::timeout(Duration::from_millis(20), changes.changed()).await;
+                quiet = if changed.is_ok() { 0 } else { quiet + 1 };
+                // Who looked just before the clock moved waits for it to move once more.
+                if quiet >= 5 {
+                    world.clock.advance_to_next_wake();
+                    quiet = 0;
+                }
             }
         }
     }

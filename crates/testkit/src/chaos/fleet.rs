@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::nest::Group;
+use crate::nest::Group;
 
 /// How long a process may take to end after SIGTERM: more than the configured drain.
 const END: Duration = Duration::from_secs(40);

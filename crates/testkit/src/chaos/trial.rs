@@ -15,12 +15,12 @@ use tokio::runtime::Handle;
 use super::crowd::{BOT, Crowd};
 use super::dice::Dice;
 use super::fleet::{Fleet, Launch, Member, Tracing};
-use super::nest::Nest;
 use super::phase::Tally;
 use super::view::{Census, Place, View};
 use super::weather::Weather;
 use crate::WallClock;
 use crate::forge::{FakeForge, Options};
+use crate::nest::Nest;
 
 /// In how many lanes something is unsettled before people wait, and in how many more while a
 /// stopped process keeps some for itself.

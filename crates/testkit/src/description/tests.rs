@@ -125,3 +125,40 @@ fn an_answer_that_github_would_not_give_is_found() {
     assert_eq!(complaints(StatusCode::OK, json!({})), ["the description has no answer 200 OK"]);
     assert_eq!(complaints(StatusCode::BAD_GATEWAY, json!({})), Vec::<String>::new());
 }
+
+#[track_caller]
+fn check_gitea(method: Method, path: &str, body: Value, expected: &[&str]) {
+    let complaints = Description::gitea().complaints_of(&asked(method, path, &body));
+    assert_eq!(complaints, expected, "{path} {body}");
+}
+
+#[test]
+fn giteas_older_description_finds_what_is_invented_too() {
+    const BELOW: &str = "/api/v1/repos/octo/widgets";
+    let comment = json!({"path": "a.rs", "body": "x", "new_position": 3, "old_position": 0});
+    let review =
+        |comment: &Value| json!({"event": "COMMENT", "commit_id": "0", "comments": [comment]});
+    let reviews = format!("{BELOW}/pulls/1/reviews");
+    check_gitea(Method::POST, &reviews, review(&comment), &[]);
+    let mut invented = comment;
+    invented["line"] = json!(3);
+    check_gitea(
+        Method::POST,
+        &reviews,
+        review(&invented),
+        &["the description has no field /comments/0/line"],
+    );
+    check_gitea(
+        Method::GET,
+        &format!("{BELOW}/pulls?per_page=100"),
+        Value::Null,
+        &["the description has no query per_page"],
+    );
+    check_gitea(
+        Method::GET,
+        &format!("{BELOW}/threads"),
+        Value::Null,
+        &["the description has no GET /api/v1/repos/octo/widgets/threads"],
+    );
+    check_gitea(Method::GET, &format!("{BELOW}/contents/docs/a.md?ref=main"), Value::Null, &[]);
+}

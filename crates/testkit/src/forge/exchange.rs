@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::happened::Happened;
 
 /// A request as it arrived.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) method: Method,
     pub(crate) uri: Uri,

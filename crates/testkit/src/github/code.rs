@@ -8,9 +8,9 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::call::{Call, missing, read};
-use super::{not_found, refusal, refuse, unprocessable};
-use crate::forge::{Access, Answer, Refusal, What, commit, told_of};
+use super::call::{Call, Query, missing, read};
+use super::{not_found, refusal, refuse, shape, unprocessable};
+use crate::forge::{Access, Answer, FakeRun, Refusal, What, commit, told_of};
 
 /// How many inputs a workflow takes.
 const MOST_INPUTS: usize = 25;
@@ -204,6 +204,27 @@ impl Call<'_> {
             why => refusal("WorkflowDispatch", &why),
         })?;
         Ok(Answer::new(StatusCode::NO_CONTENT, Value::Null))
+    }
+
+    /// Lists the runs that were asked for, newest first.
+    pub(super) fn runs(&self) -> Result<Answer, Answer> {
+        let filters: [(&str, &[&str]); 3] = [("event", &[]), ("branch", &[]), ("actor", &[])];
+        let query = Query::read(self.asked, &filters)?;
+        let wanted = |run: &&FakeRun| {
+            query.filter("branch").is_none_or(|branch| run.branch == branch)
+                && query.filter("event").is_none_or(|event| shape::event_of(run) == event)
+                && query.filter("actor").is_none_or(|login| run.by.login == login)
+        };
+        let view = self.view()?;
+        let newest_first = self.model.runs(self.repo).into_iter().rev();
+        let mut all = Vec::new();
+        for run in newest_first.filter(wanted) {
+            let head = self.model.branch(self.repo, &run.branch).map(|branch| &branch.head);
+            all.push(view.run(run, head.map_or("", String::as_str)));
+        }
+        let body = json!({"total_count": all.len(), "workflow_runs": query.cut(&all)});
+        let path = format!("{}/repositories/{}/actions/runs", self.url, self.repo);
+        Ok(query.link(Answer::new(StatusCode::OK, body), &path, all.len()))
     }
 
     /// Sends an event that workflows may listen to.

@@ -54,6 +54,7 @@ pub(super) enum Endpoint {
     Check(u64),
     Dispatches,
     WorkflowDispatches(String),
+    Runs,
 }
 
 /// What a reaction is put on, by GitHub's numbers.
@@ -85,6 +86,7 @@ impl Endpoint {
             ["check-runs"] => Self::Checks,
             ["check-runs", id] => Self::Check(number(id)?),
             ["dispatches"] => Self::Dispatches,
+            ["actions", "runs"] => Self::Runs,
             ["actions", "workflows", workflow, "dispatches"] => {
                 Self::WorkflowDispatches((*workflow).to_owned())
             }
@@ -186,6 +188,7 @@ impl Endpoint {
             (Self::Check(id), "PATCH") => call.update_check(id),
             (Self::Dispatches, "POST") => call.dispatch(),
             (Self::WorkflowDispatches(workflow), "POST") => call.dispatch_workflow(&workflow),
+            (Self::Runs, "GET") => call.runs(),
             (_, method) => Err(not_found().violating(format!("{method} is not answered here"))),
         }
     }

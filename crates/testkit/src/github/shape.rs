@@ -18,6 +18,7 @@ pub(super) use account::{account, own_account, permissions, public_account, role
 use account::association;
 pub(super) use app::{app, installation};
 pub(super) use comment::word;
+pub(super) use status::event_of;
 
 /// The endpoints below a repository that its JSON names.
 const ENDPOINTS: [(&str, &str); 36] = [

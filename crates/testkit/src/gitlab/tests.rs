@@ -122,15 +122,17 @@ async fn a_position_names_exactly_the_sides_on_which_its_line_exists() {
 #[tokio::test]
 async fn a_range_is_checked_down_to_its_codes() {
     let scene = Scene::new().await;
-    let file = "36d5427c88b05ca5fc4cb0d7e17d7ec9d2a3ca1f";
+    let file = "b24749917179fb5e3e613ed2a703fcdcc6cdf9da";
     let range = |code: &str| {
         scene.position(&json!({"new_line": 5, "line_range": {
             "start": {"line_code": code, "type": null, "old_line": 3, "new_line": 3},
             "end": {"line_code": format!("{file}_6_5"), "type": "new", "new_line": 5}}}))
     };
     let path = "/merge_requests/1/discussions";
-    let (_, answer) = scene.below(Method::POST, path, range("wrong")).await;
-    assert!(scene.complaints() > 0, "{answer}");
+    let (status, answer) = scene.below(Method::POST, path, range(&format!("{file}_3_3"))).await;
+    assert_eq!((status, scene.complaints()), (201, 0), "{answer}");
+    let (status, answer) = scene.below(Method::POST, path, range(&format!("{file}_3_4"))).await;
+    assert_eq!((status, scene.complaints()), (400, 1), "{answer}");
 }
 
 #[tokio::test]

@@ -166,7 +166,7 @@ macro_rules! told_on {
     };
 }
 
-told_on! { github = Host::GitHub, gitea = Host::Gitea; [
+told_on! { gitea = Host::Gitea; [
     everything_that_the_adapter_reads_is_there,
     a_comment_is_published_edited_in_place_and_withdrawn,
     a_lost_answer_is_found_once_the_lag_is_over,
@@ -396,6 +396,7 @@ async fn commits_branches_files_and_runs_are_written(scene: Scene) {
             summary: String::new(),
             url: Some("https://bot.example/1".to_owned()),
             annotations: Vec::new(),
+            closing: None,
         };
         assert_eq!(send(Effect::Status(status)).await, Receipt::Done);
     }

@@ -481,6 +481,7 @@ async fn commits_branches_and_files_are_written(host: Host) {
             summary: String::new(),
             url: None,
             annotations: Vec::new(),
+            closing: None,
         };
         let status = scene.on_change("status", Effect::Status(status));
         assert_eq!(scene.write.send(&status, None).await.unwrap(), Receipt::Done);

@@ -203,13 +203,12 @@ impl Comment {
             }
             (None, None) => return None,
         };
-        let side = line.side();
         let head = self.position.as_ref().and_then(|position| position.head_sha.clone());
         Some(Spot {
             path,
             old_path: None,
-            side,
-            start: (start.number(side) != line.number(side)).then_some(start),
+            side: line.side(),
+            start: (start.number(line.side()) != line.number(line.side())).then_some(start),
             line,
             commit: head.or(self.commit_id.clone()).unwrap_or_default(),
         })

@@ -138,7 +138,7 @@ fn a_landing_is_right_elsewhere_or_not_told() {
     let wanted = domain::anchor::Spot {
         path: "a.rs".to_owned(),
         old_path: None,
-        side: Side::New,
+        side: line.side(),
         start: None,
         line,
         commit: "aa".to_owned(),

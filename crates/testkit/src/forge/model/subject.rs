@@ -247,8 +247,8 @@ impl Model {
 
     fn next_number(&self, repo: u64, row: Row) -> u64 {
         let last = |row| {
-            let numbers = self.numbers.range((repo, row, 0)..=(repo, row, u64::MAX));
-            numbers.last().map_or(0, |((_, _, number), _)| *number)
+            let mut numbers = self.numbers.range((repo, row, 0)..=(repo, row, u64::MAX));
+            numbers.next_back().map_or(0, |((_, _, number), _)| *number)
         };
         1 + match self.habits.numbering {
             Numbering::Separate => last(row),

@@ -24,6 +24,7 @@ impl Setting {
             numbering: Numbering::Separate,
             comment_ids: CommentIds::One,
             anchors,
+            lone_comments: LoneComments::Alone,
             longest_body: 10,
         });
         let ada = model.add_account("ada", AccountKind::Person).unwrap();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{View, account, app, time};
-use crate::forge::{FakeApp, FakeBranch, FakeCheck, FakeStatus, commit};
+use crate::forge::{FakeApp, FakeBranch, FakeCheck, FakeRun, FakeStatus, commit};
 
 impl View<'_> {
     pub(in crate::github) fn status(self, status: &FakeStatus) -> Value {
@@ -48,6 +48,44 @@ impl View<'_> {
             "check_suite": {"id": check.id},
             "app": app(by),
             "pull_requests": [],
+        })
+    }
+
+    /// A run. The workflow names it after its inputs, as `run-name` lets it.
+    pub(in crate::github) fn run(self, run: &FakeRun, head: &str) -> Value {
+        let own = self.api(&format!("/actions/runs/{}", run.id));
+        let words = run.variables.values().cloned();
+        let title =
+            std::iter::once(run.workflow.clone()).chain(words).collect::<Vec<_>>().join(" ");
+        json!({
+            "id": run.id,
+            "node_id": format!("WFR_{}", run.id),
+            "name": run.workflow,
+            "display_title": title,
+            "event": event_of(run),
+            "status": "queued",
+            "conclusion": null,
+            "head_branch": run.branch,
+            "head_sha": head,
+            "head_commit": null,
+            "run_number": 1,
+            "path": format!(".github/workflows/{}", run.workflow),
+            "workflow_id": 159_038,
+            "actor": account(&run.by),
+            "pull_requests": [],
+            "repository": self.repository(),
+            "head_repository": self.repository(),
+            "url": own,
+            "html_url": self.page(&format!("/actions/runs/{}", run.id)),
+            "jobs_url": format!("{own}/jobs"),
+            "logs_url": format!("{own}/logs"),
+            "check_suite_url": self.api("/check-suites/1"),
+            "cancel_url": format!("{own}/cancel"),
+            "rerun_url": format!("{own}/rerun"),
+            "artifacts_url": format!("{own}/artifacts"),
+            "workflow_url": self.api("/actions/workflows/159038"),
+            "created_at": "2026-01-01T00:00:00Z",
+            "updated_at": "2026-01-01T00:00:00Z",
         })
     }
 
@@ -127,5 +165,17 @@ impl View<'_> {
             "protection": {"enabled": branch.protected},
             "protection_url": format!("{own}/protection"),
         })
+    }
+}
+
+/// Returns the event that started a run: a workflow was named by its file or number, or an event of
+/// the sender's own was sent.
+pub(in crate::github) fn event_of(run: &FakeRun) -> &'static str {
+    let workflow = &run.workflow;
+    let file = workflow.ends_with(".yml") || workflow.ends_with(".yaml");
+    if file || workflow.parse::<u64>().is_ok() {
+        "workflow_dispatch"
+    } else {
+        "repository_dispatch"
     }
 }

@@ -254,6 +254,12 @@ async fn runs_are_asked_for_with_their_inputs() {
     assert_eq!((status, &refused["message"]), (422, &json!("No ref found for: nowhere")));
     let event = json!({"event_type": "patched", "client_payload": {"number": 2}});
     assert_eq!(room.ask(Method::POST, "/repos/octo/widgets/dispatches", event).await.0, 204);
+    let path = "/repos/octo/widgets/actions/runs?event=workflow_dispatch&branch=main&per_page=100";
+    let (_, listed) = room.ask(Method::GET, path, NONE).await;
+    assert_eq!(
+        (&listed["total_count"], &listed["workflow_runs"][0]["display_title"]),
+        (&json!(1), &json!("ci.yml 2"))
+    );
     let runs: String = room
         .forge
         .runs(REPO)

@@ -1,8 +1,14 @@
-//! The folder of a trial and the group of its processes: both are gone when the driver is.
+//! The folder of a driver's run and the group of its processes: both are gone when the driver is.
 //!
 //! A guard process holds one end of a pipe. When the other end closes, because the driver ended,
-//! failed, was interrupted or was killed, the guard kills the group that every process of the trial
+//! failed, was interrupted or was killed, the guard kills the group that every process of the run
 //! has joined, and removes the folder. An anchor, which does nothing, keeps the group alive.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a driver starts processes and speaks on standard output"
+)]
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -16,17 +22,17 @@ const GUARD: &str = r#"word=$(cat); kill -s KILL -- "-$2"; [ "$word" = keep ] ||
 
 /// The group of processes that ends with its nest.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Group(i32);
+pub(crate) struct Group(i32);
 
 impl Group {
     /// Makes a program join the group.
-    pub(super) fn adopt(self, command: &mut Command) {
+    pub(crate) fn adopt(self, command: &mut Command) {
         command.process_group(self.0);
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Nest {
+pub(crate) struct Nest {
     folder: PathBuf,
     group: Group,
     anchor: Child,
@@ -34,13 +40,14 @@ pub(super) struct Nest {
 }
 
 impl Nest {
-    pub(super) fn build() -> Result<Self> {
+    /// Builds a nest; the name of its folder begins with `prefix`.
+    pub(crate) fn build(prefix: &str) -> Result<Self> {
         let folder = tempfile::Builder::new()
-            .prefix("patchwright-chaos-")
+            .prefix(prefix)
             .tempdir()
             .context("cannot create a temporary folder")?;
         let anchor = idle("sleep").arg("infinity").spawn();
-        let mut anchor = anchor.context("cannot start the anchor of the trial")?;
+        let mut anchor = anchor.context("cannot start the anchor of the run")?;
         let group = Group(i32::try_from(anchor.id())?);
         let guard = idle("sh")
             .args(["-c", GUARD, "guard"])
@@ -53,23 +60,23 @@ impl Nest {
             Err(error) => {
                 anchor.kill()?;
                 anchor.wait()?;
-                Err(error).context("cannot start the guard of the trial")
+                Err(error).context("cannot start the guard of the run")
             }
         }
     }
 
-    pub(super) fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns the group that every process of the trial joins.
-    pub(super) fn group(&self) -> Group {
+    /// Returns the group that every process of the run joins.
+    pub(crate) fn group(&self) -> Group {
         self.group
     }
 
     /// Leaves the folder where it is, for somebody to look at.
-    pub(super) fn keep(&mut self) -> Result<()> {
-        let pipe = self.guard.stdin.as_mut().context("the guard of the trial is gone")?;
+    pub(crate) fn keep(&mut self) -> Result<()> {
+        let pipe = self.guard.stdin.as_mut().context("the guard of the run is gone")?;
         pipe.write_all(b"keep").context("cannot tell the guard to keep the folder")
     }
 }
@@ -81,7 +88,7 @@ impl Drop for Nest {
         self.anchor.kill().unwrap_or(());
         for child in [&mut self.guard, &mut self.anchor] {
             if let Err(error) = child.wait() {
-                println!("  cannot wait for what guards the trial: {error}");
+                println!("  cannot wait for what guards the run: {error}");
             }
         }
     }
@@ -101,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_nest_takes_its_folder_and_its_processes_with_it() {
-        let nest = Nest::build().unwrap();
+        let nest = Nest::build("patchwright-nest-").unwrap();
         let folder = nest.folder().to_owned();
         let mut command = Command::new("sleep");
         command.arg("600");
@@ -114,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_nest_that_is_kept_leaves_its_folder() {
-        let mut nest = Nest::build().unwrap();
+        let mut nest = Nest::build("patchwright-nest-").unwrap();
         let folder = nest.folder().to_owned();
         nest.keep().unwrap();
         drop(nest);
