@@ -43,7 +43,6 @@ impl Face for GitLab {
             numbering: Numbering::Separate,
             comment_ids: CommentIds::One,
             anchors: Anchors::Checked,
-            lone_comments: LoneComments::Alone,
             longest_body: LONGEST_NOTE,
         }
     }
