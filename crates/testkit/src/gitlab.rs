@@ -43,6 +43,7 @@ impl Face for GitLab {
             comment_ids: CommentIds::One,
             anchors: Anchors::Checked,
             longest_body: LONGEST_NOTE,
+            lone_comments: LoneComments::Alone,
         }
     }
 
