@@ -167,7 +167,7 @@ fn api(host: Host, pages: &Url) -> Url {
     if !place.is_empty() && !path.ends_with(place) {
         url.set_path(&format!("{path}{place}"));
     }
-    api
+    url
 }
 
 fn joined<F: Read + Write + 'static>(connection: &settings::Connection, adapter: F) -> Connection {

@@ -271,12 +271,15 @@ fn whole_app(
     match (id, key) {
         (Some(id), Some(key)) => Some(App { id, key }),
         (None, None) => None,
-        (Some(_), None) | (None, Some(_)) => {
-            // A file that could not be read was reported where it stands.
-            if !reader.problems.iter().any(|problem| problem.to_string().contains("_KEY_PATH")) {
-                let problem = Problem::new("a GitHub App needs its id and its private key");
-                reader.problems.push(problem.hint(format!("set both {names}")));
-            }
+        (Some(_), None) => {
+            let problem = Problem::new("a GitHub App is named, and its private key is missing");
+            reader.problems.push(problem.hint(format!("set both {names}")));
+            None
+        }
+        (None, Some(_)) => {
+            let problem =
+                Problem::new("the private key of a GitHub App is not used: its id is missing");
+            reader.warnings.push(problem.hint(format!("set both {names}")));
             None
         }
     }

@@ -237,9 +237,9 @@ async fn a_new_store_is_made_and_is_empty() {
         &program,
         &["migrate"],
         expect![[r#"
-        $ patchwright migrate
-        the store has schema 1, the newest that this version knows
-        exit 0"#]],
+            $ patchwright migrate
+            the store has schema 2, the newest that this version knows
+            exit 0"#]],
     )
     .await;
     check(
