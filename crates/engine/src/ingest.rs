@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, RwLock};
 
 use bytes::Bytes;
-use domain::{AccountId, Clock, Decision, JobId, Origin, Policy, Task, route};
+use domain::{AccountId, Clock, Decision, Event, JobId, Origin, Policy, Task, route};
 use forge::Host;
 use forge::webhook::{self, Content, Malformed};
 use http::HeaderMap;
@@ -178,6 +178,25 @@ impl Ingest {
                 Err(Error::Refused("the repository's name is pinned to another".to_owned()))
             }
         }
+    }
+
+    /// Takes something that happened and was not delivered (J9), as if it had been. Whether a new
+    /// job came of it.
+    pub async fn take_event(&self, event: Event) -> Result<bool, Error> {
+        let Some(door) = self.doors.iter().find(|door| door.origin == event.repo.origin) else {
+            return Ok(false);
+        };
+        let Decision::Do(task) = route(&event, &door.policy()) else { return Ok(false) };
+        let intake = Intake {
+            id: new_job_id(),
+            meaning: event.meaning(),
+            task: self.discretion.task(*task),
+            delivery: None,
+            event_type: event.happening.name().to_owned(),
+            stage: workflow::FIRST_STAGE.to_owned(),
+            pin: Pin::Nothing,
+        };
+        Ok(matches!(self.store.accept(intake).await?, Accepted::New(_)))
     }
 
     /// Everything but the transaction: pure but for the clock.

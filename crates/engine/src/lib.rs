@@ -15,6 +15,7 @@ pub mod ingest;
 mod journal;
 pub mod publish;
 mod push;
+pub mod reconcile;
 pub mod schedule;
 pub mod speaker;
 pub mod worker;

@@ -12,6 +12,7 @@ mod story {
     mod gateway;
     mod journey;
     mod mask;
+    mod missed;
     mod program;
     mod secret;
 }

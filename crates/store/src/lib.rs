@@ -29,6 +29,7 @@ pub mod settle;
 mod store;
 pub mod sweep;
 pub mod text;
+pub mod watermark;
 
 pub use claim::{Claimed, Hands};
 pub use error::Error;

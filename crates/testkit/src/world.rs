@@ -23,6 +23,7 @@ use std::time::Duration;
 use domain::job::State;
 use domain::{Clock, Job, Origin, Policy};
 use engine::ingest::Belief;
+use engine::reconcile::{Reconciler, Round};
 use engine::{Connection, Connections, Door, Ingest, Speaker, Tempo};
 use forge::http::Pacing;
 use forge::{Host, Ours, Permission};
@@ -127,6 +128,17 @@ impl World {
         forge.grants(REPO, BOT, Permission::Write);
         forge.grants(REPO, "alice", Permission::Write);
         Self::beside(Arc::new(forge), clock, options).await
+    }
+
+    /// Asks the forge once what it never delivered (J9).
+    pub async fn reconciles(&self) -> Round {
+        let reconciler = Reconciler {
+            store: self.store.clone(),
+            ingest: self.ingest.clone(),
+            connections: self.kit.connections.clone(),
+            clock: Arc::clone(&self.kit.clock),
+        };
+        reconciler.once().await
     }
 
     /// Another deployment on the same forge, at the same time.

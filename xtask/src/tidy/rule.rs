@@ -9,9 +9,9 @@ use super::file::File;
 use crate::code::tokens;
 
 /// The rules whose matter exists.
-const RULES: [&str; 26] = [
-    "E1", "E2", "E4", "E5", "E6", "E7", "E8", // effects
-    "J1", "J2", "J3", "J4", "J5", "J6", "J7", "J8", "J10", // jobs
+const RULES: [&str; 28] = [
+    "E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", // effects
+    "J1", "J2", "J3", "J4", "J5", "J6", "J7", "J8", "J9", "J10", // jobs
     "T1", "T4", "T5", "T6", "T7", "T9", "T10", // trust
     "H4", "H5", "H6", // honesty
 ];

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use engine::ingest::Belief;
+use engine::reconcile::Reconciler;
 use engine::{Engine, learn_accounts};
 use report::redact::Redactor;
 use server::{App, Limits};
@@ -46,6 +47,22 @@ pub async fn run(
         stop.clone(),
     ));
     let engine = if role.works() { Some(start(&spine).await?) } else { None };
+    if role.works() {
+        let reconciler = Reconciler {
+            store: spine.store.clone(),
+            ingest: spine.ingest.clone(),
+            connections: spine.connections.clone(),
+            clock: Arc::clone(&spine.clock),
+        };
+        let stop = stop.clone();
+        // What it was about to find is found by the next process: it is not waited for.
+        drop(tokio::spawn(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = reconciler.run(stop.clone()) => {}
+            }
+        }));
+    }
     let mut gateway = Gateway::start(listener, app(settings, &spine), &stop, out)?;
     tracing::info!(?role, "serving");
 

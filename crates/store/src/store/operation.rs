@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::job::State;
 use domain::record::Record;
-use domain::{Job, JobId, Receipt, Repo, Slot, Subject, Time};
+use domain::{Job, JobId, Origin, Receipt, Repo, Slot, Subject, Time};
 use secrecy::SecretString;
 use serde_json::Value as Json;
 
@@ -20,7 +20,9 @@ use crate::outbox::{Begun, Due, LaneClaim, Queue, Sending, Try};
 use crate::owner::Owner;
 use crate::settle::{Settled, Settlement};
 use crate::sweep::Rest;
-use crate::{breaker, budget, claim, job, journal, outbox, schema, settle, sweep, values};
+use crate::{
+    breaker, budget, claim, job, journal, outbox, schema, settle, sweep, values, watermark,
+};
 
 impl Store {
     pub async fn claim(&self, hands: Hands) -> Result<Claim, Error> {
@@ -219,6 +221,24 @@ impl Store {
     pub async fn jobs_of(&self, subject: &Subject, ended: u32) -> Result<Vec<Job>, Error> {
         let subject = subject.id().0;
         self.read(move |db| job::of_subject(db, &subject, ended)).await
+    }
+
+    /// Returns the repositories of a connection that ever had a job (J9).
+    pub async fn known_repos(&self, origin: &Origin) -> Result<Vec<Repo>, Error> {
+        let origin = origin.clone();
+        self.read(move |db| watermark::known_repos(db, &origin)).await
+    }
+
+    /// Returns the moment up to which a repository was reconciled (J9).
+    pub async fn watermark(&self, repo: &Repo) -> Result<Option<Time>, Error> {
+        let repo = repo.clone();
+        self.read(move |db| watermark::watermark(db, &repo)).await
+    }
+
+    /// Moves the moment up to which a repository was reconciled (J9).
+    pub async fn raise_watermark(&self, repo: &Repo, to: Time) -> Result<(), Error> {
+        let repo = repo.clone();
+        self.write(move |db| watermark::raise(db, &repo, to)).await
     }
 
     pub async fn cancel(&self, id: &JobId) -> Result<State, Error> {
