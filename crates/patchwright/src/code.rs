@@ -37,7 +37,7 @@ pub fn open(settings: &Settings, folder: &Path, redactor: &Arc<Redactor>) -> Opt
 
 fn try_open(settings: &Settings, folder: &Path, redactor: &Arc<Redactor>) -> anyhow::Result<Code> {
     let search_path = OsString::from(settings.git.search_path.value.clone());
-    let program = find(&settings.git.program, &search_path)
+    let program = program(settings)
         .ok_or_else(|| anyhow::anyhow!("there is no program `{}`", *settings.git.program))?;
     // Sockets have short names by nature, so this stands under the system's folder.
     let runtime = tempfile::Builder::new().prefix("pw-").tempdir()?;
@@ -62,12 +62,13 @@ fn try_open(settings: &Settings, folder: &Path, redactor: &Arc<Redactor>) -> any
     Ok(Code { mirrors, _runtime: runtime })
 }
 
-fn find(program: &str, search_path: &OsString) -> Option<PathBuf> {
-    let named = Path::new(program);
+/// Finds the program git as configured.
+pub fn program(settings: &Settings) -> Option<PathBuf> {
+    let named = Path::new(settings.git.program.value.as_str());
     if named.is_absolute() {
         return named.is_file().then(|| named.to_owned());
     }
-    std::env::split_paths(search_path)
+    std::env::split_paths(&settings.git.search_path.value)
         .map(|folder| folder.join(named))
         .find(|file| file.is_absolute() && file.is_file())
 }

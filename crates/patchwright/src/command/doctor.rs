@@ -1,18 +1,21 @@
 //! `patchwright doctor`: tries everything that the program depends on and says what to do.
 //!
-//! It changes nothing but what opening the store changes, and asks each forge only who we are.
+//! It changes nothing but what opening the store changes, and asks each forge only who we are, what
+//! it can do, and what we may do there.
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::{Clock, Time};
-use forge::Ours;
+use domain::{Actor, Clock, Time};
+use forge::capability::Ability;
+use forge::{Capabilities, Ours};
 use report::redact::Redactor;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::clock::WallClock;
+use crate::code;
 use crate::complaint::{Complaint, Exit};
 use crate::settings::{Connection, Database, Role, Settings};
 use crate::wiring;
@@ -53,11 +56,12 @@ pub async fn run(
 ) -> Result<Exit, Complaint> {
     let mut findings = configuration(settings);
     findings.extend(secrets(settings));
+    findings.push(git_program(settings));
     findings.push(clock(WallClock.now()));
     findings.push(data_folder(settings.data()));
     findings.extend(store(settings).await);
     for connection in &settings.connections {
-        findings.push(forge(connection, settings, redactor).await);
+        findings.extend(forge(connection, settings, redactor).await);
     }
     for finding in &findings {
         let text = finding.print();
@@ -155,6 +159,16 @@ fn strength(name: &str, secret: &SecretString) -> Finding {
     Finding::fine(format!("{name}: set"))
 }
 
+fn git_program(settings: &Settings) -> Finding {
+    match code::program(settings) {
+        Some(_) => Finding::fine("git: found"),
+        None => Finding::advice(
+            format!("git: there is no program `{}`; nothing can be pushed", *settings.git.program),
+            "install git 2.39 or newer, or name it in `[git] program`",
+        ),
+    }
+}
+
 fn clock(now: Time) -> Finding {
     if now < BEFORE_THIS_VERSION {
         return Finding::wrong("clock: it is set to the past", "let NTP set the machine's clock");
@@ -228,42 +242,100 @@ async fn store(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Asks the forge who we are.
-async fn forge(connection: &Connection, settings: &Settings, redactor: &Arc<Redactor>) -> Finding {
+/// Asks the forge who we are, what it can do, and what we may do in the allowed repositories.
+async fn forge(
+    connection: &Connection,
+    settings: &Settings,
+    redactor: &Arc<Redactor>,
+) -> Vec<Finding> {
     let name =
         format!("connection {} ({} at {})", connection.name, connection.host, connection.origin);
-    if connection.token.is_none() {
-        return Finding::wrong(
-            format!("{name}: no token"),
-            "set one; without it nothing can be read or answered",
-        );
-    }
     let ours = Arc::new(Ours::new("doctor", None));
     let forge = match wiring::forge(connection, ours, redactor, Arc::new(WallClock)) {
         Ok(Some(forge)) => forge,
         Ok(None) => {
-            let what =
-                format!("{name}: this version takes its deliveries but cannot answer there yet");
-            return Finding::wrong(what, "wait for the next version, or leave this connection out");
+            let todo = "set one; without it nothing can be read or answered";
+            return vec![Finding::wrong(format!("{name}: no token"), todo)];
         }
         Err(error) => {
-            return Finding::wrong(format!("{name}: {error}"), "correct the connection's settings");
+            let todo = "correct the connection's settings";
+            return vec![Finding::wrong(format!("{name}: {error}"), todo)];
         }
     };
     let account = match forge.read.own_account().await {
         Ok(account) => account,
-        Err(error) => return Finding::wrong(format!("{name}: {error}"), remedy(&error)),
+        Err(error) => return vec![Finding::wrong(format!("{name}: {error}"), remedy(&error))],
     };
     let what = format!("{name}: acts as {}", account.login);
-    let is_ours = settings.policy(connection).is_own(&account);
-    if is_ours {
-        return Finding::fine(what);
+    let mut findings = vec![if settings.policy(connection).is_own(&account) {
+        Finding::fine(what)
+    } else {
+        let todo = format!(
+            "people must mention @{}; set BOT_USERNAME={} if that is not meant",
+            *settings.bot.name, account.login
+        );
+        Finding::advice(what, todo)
+    }];
+    match forge.read.capabilities().await {
+        Ok(able) => findings.extend(abilities(&name, &able)),
+        Err(error) => findings.push(Finding::wrong(format!("{name}: {error}"), remedy(&error))),
     }
-    let todo = format!(
-        "people must mention @{}; set BOT_USERNAME={} if that is not meant",
-        *settings.bot.name, account.login
-    );
-    Finding::advice(what, todo)
+    for repo in settings.policy.allowed_repos.iter() {
+        findings.push(rights(&name, &forge, &account, repo).await);
+    }
+    findings
+}
+
+/// Says what the server cannot do: people will miss it.
+fn abilities(name: &str, able: &Capabilities) -> Vec<Finding> {
+    let version = able.version.as_deref().map_or(String::new(), |version| format!(" {version}"));
+    let parts = [
+        ("replies in threads", &able.replies),
+        ("resolving threads", &able.resolving),
+        ("reactions", &able.reactions),
+        ("drafts", &able.drafts),
+        ("statuses", &able.statuses),
+    ];
+    let missing = parts.into_iter().filter_map(|(what, ability)| match ability {
+        Ability::Yes => None,
+        Ability::No(why) => {
+            let what = format!("{name}{version}: no {what}: {why}");
+            Some(Finding::advice(what, "the next best thing is done instead, and told there"))
+        }
+    });
+    missing.collect()
+}
+
+/// Checks that our account may write in a repository.
+async fn rights(
+    name: &str,
+    forge: &engine::Connection,
+    account: &Actor,
+    full_name: &str,
+) -> Finding {
+    let repo = match forge.read.repository(full_name).await {
+        Ok(repo) => repo,
+        Err(error) => {
+            let todo = "check the name in the list of allowed repositories, and the token's rights";
+            return Finding::wrong(format!("{name}: {full_name}: {error}"), todo);
+        }
+    };
+    match forge.read.permission(&repo, account).await {
+        Ok(permission) if permission.may_write() => {
+            Finding::fine(format!("{name}: may write to {full_name}"))
+        }
+        Ok(_) => Finding::wrong(
+            format!("{name}: {} may not write to {full_name}", account.login),
+            "give the account write permission there (on GitLab the role Developer)",
+        ),
+        Err(error) => Finding::advice(
+            format!(
+                "{name}: the rights of {} on {full_name} cannot be asked: {error}",
+                account.login
+            ),
+            "give the account the right to see its own permission, or check it on the forge",
+        ),
+    }
 }
 
 fn remedy(error: &forge::Error) -> &'static str {

@@ -202,11 +202,12 @@ async fn doctor_tries_everything_and_says_what_to_do() {
         ok    admin token: not set, the admin API is closed
         note  marker key: a random one is kept in the store, so that a lost store makes the bot doubt its own comments
               do: set MARKER_KEY (`openssl rand -hex 32`), and the same on every deployment that shares changes
+        ok    git: found
         ok    clock: plausible
         ok    data folder: ~/.local/share/patchwright, N MiB free
         ok    store: SQLite in ~/.local/share/patchwright/patchwright.db
 
-        1 of 7 checks failed
+        1 of 8 checks failed
         exit 3"#]]).await;
     let (forge, _) = forge().await;
     let program = connected(&forge).with("MARKER_KEY", "0123456789abcdef");
@@ -214,18 +215,19 @@ async fn doctor_tries_everything_and_says_what_to_do() {
         &program,
         &["doctor"],
         expect![[r#"
-        $ patchwright doctor
-        ok    configuration: no file, the defaults and the environment count
-        ok    webhook secret of github: set
-        ok    admin token: not set, the admin API is closed
-        ok    marker key: set
-        ok    clock: plausible
-        ok    data folder: ~/.local/share/patchwright, N MiB free
-        ok    store: SQLite in ~/.local/share/patchwright/patchwright.db
-        ok    connection github (github at http://127.0.0.1:N): acts as bot
+            $ patchwright doctor
+            ok    configuration: no file, the defaults and the environment count
+            ok    webhook secret of github: set
+            ok    admin token: not set, the admin API is closed
+            ok    marker key: set
+            ok    git: found
+            ok    clock: plausible
+            ok    data folder: ~/.local/share/patchwright, N MiB free
+            ok    store: SQLite in ~/.local/share/patchwright/patchwright.db
+            ok    connection github (github at http://127.0.0.1:N): acts as bot
 
-        all is well
-        exit 0"#]],
+            all is well
+            exit 0"#]],
     )
     .await;
 }
