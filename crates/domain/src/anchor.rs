@@ -18,7 +18,7 @@ pub use self::resolve::{Evidence, Refusal, Resolution};
 pub use self::spot::{Line, Side, Spot};
 pub use crate::diff::LineKind;
 
-use crate::diff::{File, LineMap, Uncommentable};
+use crate::diff::{File, LineMap, Located, Status, Uncommentable};
 use crate::path::FilePath;
 
 /// Some lines of one side of a file.
@@ -42,14 +42,20 @@ impl Anchor {
         commit: &str,
     ) -> Result<Spot, Uncommentable> {
         let (start, end) = lines.locate_range(self.side, self.start, self.end)?;
+        // A side that does not exist has no next line either.
+        let line = |located: Located| match file.status {
+            Status::Added => Line { old: 0, ..located.line() },
+            Status::Deleted => Line { new: 0, ..located.line() },
+            Status::Modified | Status::Renamed | Status::Copied => located.line(),
+        };
         let text =
             |path: &FilePath| path.as_str().map(str::to_owned).ok_or(Uncommentable::PathIsNoText);
         Ok(Spot {
             path: text(file.path())?,
             old_path: file.is_moved().then(|| text(&file.old_path)).transpose()?,
             side: self.side,
-            start: (self.start < self.end).then(|| start.line()),
-            line: end.line(),
+            start: (self.start < self.end).then(|| line(start)),
+            line: line(end),
             commit: commit.to_owned(),
         })
     }

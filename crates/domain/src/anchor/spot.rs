@@ -24,7 +24,8 @@ pub struct Spot {
 }
 
 /// A line of a diff with its numbers on both sides, counted from 1. On the side where it does not
-/// exist, the number is the one that the next line there has.
+/// exist, the number is the one that the next line there has; where the whole file does not exist,
+/// it is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Line {
     pub kind: LineKind,

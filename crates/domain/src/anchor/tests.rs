@@ -185,6 +185,17 @@ fn a_place_is_checked_against_the_diff_before_it_is_sent() {
 }
 
 #[test]
+fn in_a_new_file_the_old_side_stays_at_nothing() {
+    let diff = b"diff --git a/n.rs b/n.rs\nnew file mode 100644\nindex 0000000..89abcde\n\
+                 --- /dev/null\n+++ b/n.rs\n@@ -0,0 +1,2 @@\n+a\n+b\n";
+    let file = files(diff).next().unwrap().unwrap();
+    let anchor = Anchor { path: file.path().clone(), side: Side::New, start: 1, end: 2 };
+    let spot = anchor.spot(&file, &LineMap::of(&file), "c0ffee").unwrap();
+    assert_eq!(spot.start, Some(Line { kind: LineKind::Added, old: 0, new: 1 }));
+    assert_eq!(spot.line, Line { kind: LineKind::Added, old: 0, new: 2 });
+}
+
+#[test]
 fn a_path_that_is_no_text_cannot_be_sent() {
     let diff = b"diff --git \"a/\\351\" \"b/\\351\"\nindex 1234567..89abcde 100644\n\
                  --- \"a/\\351\"\n+++ \"b/\\351\"\n@@ -1 +1 @@\n-a\n+b\n";
