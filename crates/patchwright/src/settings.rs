@@ -139,7 +139,9 @@ impl Settings {
 
     /// The names that count as a mention; the first one is how the bot calls itself.
     pub fn bot_names(&self) -> Vec<String> {
-        std::iter::once(&self.bot.name.value).chain(&*self.bot.aliases).cloned().collect()
+        // People write the name as they mention it.
+        let plain = |name: &String| name.trim_start_matches('@').to_owned();
+        std::iter::once(&self.bot.name.value).chain(&*self.bot.aliases).map(plain).collect()
     }
 
     /// What routing needs to know for deliveries of one connection.
@@ -194,15 +196,15 @@ impl Settings {
         let mut missing = Vec::new();
         if self.connections.is_empty() {
             let problem = Problem::new("no forge is configured");
-            let hint = "set GITHUB_TOKEN, GITLAB_TOKEN, GITCODE_TOKEN or GITEA_TOKEN with GITEA_URL, \
-                        or write a [[connection]] (`patchwright config example`)";
+            let hint = "set GITHUB_TOKEN (or GITHUB_APP_ID with its key), GITLAB_TOKEN, GITCODE_TOKEN, or \
+                        GITEA_TOKEN with GITEA_URL, or write a [[connection]] (`patchwright config example`)";
             missing.push(problem.hint(hint));
         }
         for connection in &self.connections {
             if role.listens() && connection.webhook_secret.is_none() && !*self.server.test_mode {
                 missing.push(no_webhook_secret(&connection.name));
             }
-            if role.works() && connection.token.is_none() {
+            if role.works() && connection.token.is_none() && connection.app.is_none() {
                 let problem =
                     Problem::new(format!("the connection `{}` has no token", connection.name));
                 missing.push(problem.hint(format!("set {}", token_variable(connection))));

@@ -3,7 +3,10 @@
 mod entrance;
 mod operation;
 
-use std::path::PathBuf;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -96,10 +99,8 @@ impl Store {
         let (changes, _) = watch::channel(0);
         let database = match place {
             Place::Sqlite(path) => {
-                if let Some(folder) = path.parent() {
-                    std::fs::create_dir_all(folder)
-                        .map_err(|error| Error::Open(format!("{}: {error}", folder.display())))?;
-                }
+                make_private(path)
+                    .map_err(|error| Error::Open(format!("{}: {error}", path.display())))?;
                 let (TimeSource::Database(clock) | TimeSource::Given(clock)) = time;
                 let path = path.clone();
                 let woken = changes.clone();
@@ -353,4 +354,17 @@ fn fallible<I: postgres::fallible_iterator::FallibleIterator<Error = postgres::E
     iterator: &mut I,
 ) -> Result<Option<I::Item>, Error> {
     iterator.next().map_err(|error| Error::Unreachable(error.to_string()))
+}
+
+/// Makes the file of a new store, and the folder for it, for this account alone: it holds secrets.
+/// What SQLite puts beside the file gets the same rights. A file that is there keeps its own, and is
+/// not even opened: closing it again would drop the locks that this process has on it.
+fn make_private(file: &Path) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }

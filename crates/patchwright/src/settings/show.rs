@@ -14,13 +14,14 @@ pub fn resolved(settings: &Settings) -> String {
         None => "# No configuration file was found; `patchwright config example` prints one.\n"
             .to_owned(),
     };
-    let sections: [(&Section, Vec<Shown>); 10] = [
+    let sections: [(&Section, Vec<Shown>); 11] = [
         (&section::Server::SECTION, settings.server.shown()),
         (&section::Store::SECTION, settings.store.shown()),
         (&section::Network::SECTION, settings.network.shown()),
         (&section::Bot::SECTION, settings.bot.shown()),
         (&section::Policy::SECTION, settings.policy.shown()),
         (&section::Worker::SECTION, settings.worker.shown()),
+        (&section::Git::SECTION, settings.git.shown()),
         (&section::Publish::SECTION, settings.publish.shown()),
         (&section::Jobs::SECTION, settings.jobs.shown()),
         (&section::Budget::SECTION, settings.budget.shown()),

@@ -230,7 +230,7 @@ fn test_mode_needs_no_secret_but_only_binds_loopback() {
 fn without_any_forge_there_is_nothing_to_serve() {
     Given::nothing().misses(Role::Worker, expect![[r#"
         error: no forge is configured
-        hint: set GITHUB_TOKEN, GITLAB_TOKEN, GITCODE_TOKEN or GITEA_TOKEN with GITEA_URL, or write a [[connection]] (`patchwright config example`)
+        hint: set GITHUB_TOKEN (or GITHUB_APP_ID with its key), GITLAB_TOKEN, GITCODE_TOKEN, or GITEA_TOKEN with GITEA_URL, or write a [[connection]] (`patchwright config example`)
     "#]]);
 }
 
@@ -387,6 +387,21 @@ fn every_variable_that_this_version_uses_has_its_effect() {
     for secret in ["admin-secret", "marker-secret", "sk-later", "pa/ss"] {
         assert!(secrets.iter().any(|known| known == secret), "{secret}");
     }
+}
+
+#[test]
+fn a_github_app_needs_no_token() {
+    let given = Given::nothing()
+        .env("GITHUB_APP_ID", "77")
+        .env("GITHUB_APP_PRIVATE_KEY", "pem")
+        .env("WEBHOOK_SECRET", "0123456789abcdef");
+    assert_eq!(given.settings().missing(Role::All), []);
+}
+
+#[test]
+fn a_name_may_be_written_as_people_mention_it() {
+    let settings = Given::nothing().env("BOT_USERNAME", "@helper").settings();
+    assert_eq!(settings.bot_names(), ["helper"]);
 }
 
 #[test]
@@ -552,6 +567,12 @@ fn t6_the_resolved_configuration_names_sources_and_never_a_secret() {
         [worker]
         concurrency = 4                              # default
         per-repository = 2                           # default
+
+        [git]
+        program = "git"                              # default
+        search-path = "/usr/local/bin:/usr/bin:/bin" # default
+        disk-budget = 20480                          # default
+        disk-reserve = 1024                          # default
 
         [publish]
         look-for = "1m"                              # default

@@ -198,7 +198,7 @@ async fn doctor_tries_everything_and_says_what_to_do() {
         $ patchwright doctor
         ok    configuration: no file, the defaults and the environment count
         FAIL  configuration: no forge is configured
-              do: set GITHUB_TOKEN, GITLAB_TOKEN, GITCODE_TOKEN or GITEA_TOKEN with GITEA_URL, or write a [[connection]] (`patchwright config example`)
+              do: set GITHUB_TOKEN (or GITHUB_APP_ID with its key), GITLAB_TOKEN, GITCODE_TOKEN, or GITEA_TOKEN with GITEA_URL, or write a [[connection]] (`patchwright config example`)
         ok    admin token: not set, the admin API is closed
         note  marker key: a random one is kept in the store, so that a lost store makes the bot doubt its own comments
               do: set MARKER_KEY (`openssl rand -hex 32`), and the same on every deployment that shares changes

@@ -120,3 +120,25 @@ async fn start(place: Place) -> Result<Store, Error> {
     Store::open(&place, TimeSource::Given(clock), Patience::default(), Arc::new(|_| Vec::new()))
         .await
 }
+
+#[tokio::test]
+async fn t6_a_new_store_is_readable_by_its_own_account_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data/patchwright.db");
+    let clock = std::sync::Arc::new(super::bench::StandingClock::default());
+    let store = store::Store::open(
+        &store::Place::Sqlite(file.clone()),
+        store::TimeSource::Given(clock),
+        store::settle::Patience::default(),
+        std::sync::Arc::new(|_| Vec::new()),
+    )
+    .await
+    .unwrap();
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(file.parent().unwrap()), 0o700);
+    for name in ["patchwright.db", "patchwright.db-wal", "patchwright.db-shm"] {
+        assert_eq!(mode(&file.with_file_name(name)), 0o600, "{name}");
+    }
+    drop(store);
+}
