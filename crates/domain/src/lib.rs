@@ -15,8 +15,8 @@
 //! **Where things go.** A new forge adds nothing here: it decodes into [`event::Event`] and sends
 //! [`publication::Publication`]s. A new command is a variant of [`command::Command`], a row of its
 //! grammar and a row of [`route::route`]. A new workflow is a variant of [`task::Work`], a row of
-//! `route`, and a module in the crate `workflow`; the compiler then names every place that must
-//! know it.
+//! `route`, and a module in the crate `workflow` with its name in `workflow::AVAILABLE`; the compiler
+//! names the other places that must know it.
 //!
 //! **Invariant.** Nothing here performs IO, reads a clock, draws a random number, or knows the JSON
 //! of a forge or a vendor. The current time is always an argument. Values that are stored derive

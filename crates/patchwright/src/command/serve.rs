@@ -34,6 +34,12 @@ pub async fn run(
     }
     let mut interrupts = Interrupts::listen()?;
     warn(settings, out)?;
+    if matches!(sending, Sending::Rehearsed(_)) {
+        writeln!(
+            out,
+            "This is a rehearsal: jobs pass with this process, and what would be sent is printed."
+        )?;
+    }
     let listener = if role.listens() { Some(bind(*settings.server.listen).await?) } else { None };
     let folder = tempfile::tempdir()?;
     let place = wiring::place(settings, &sending, folder.path());
