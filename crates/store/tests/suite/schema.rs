@@ -1,5 +1,7 @@
 //! Migrations, newer versions and the shape of what is stored (J8).
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use domain::{Slot, Subject};
@@ -123,19 +125,18 @@ async fn start(place: Place) -> Result<Store, Error> {
 
 #[tokio::test]
 async fn t6_a_new_store_is_readable_by_its_own_account_alone() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data/patchwright.db");
-    let clock = std::sync::Arc::new(super::bench::StandingClock::default());
-    let store = store::Store::open(
-        &store::Place::Sqlite(file.clone()),
-        store::TimeSource::Given(clock),
-        store::settle::Patience::default(),
-        std::sync::Arc::new(|_| Vec::new()),
+    let clock = Arc::new(StandingClock::default());
+    let store = Store::open(
+        &Place::Sqlite(file.clone()),
+        TimeSource::Given(clock),
+        Patience::default(),
+        Arc::new(|_| Vec::new()),
     )
     .await
     .unwrap();
-    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(file.parent().unwrap()), 0o700);
     for name in ["patchwright.db", "patchwright.db-wal", "patchwright.db-shm"] {
         assert_eq!(mode(&file.with_file_name(name)), 0o600, "{name}");
