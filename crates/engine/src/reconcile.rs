@@ -42,6 +42,10 @@ enum Missed {
     Store(#[from] store::Error),
     #[error(transparent)]
     Forge(#[from] forge::Error),
+    #[error(
+        "{name} is the name of another repository by now; its next delivery tells the new name"
+    )]
+    Renamed { name: String },
 }
 
 /// What one round found.
@@ -101,8 +105,12 @@ impl Reconciler {
         let began = self.clock.now();
         let known = self.store.watermark(repo).await?;
         let since = known.map_or(Time(began.0 - millis(FIRST)), |at| Time(at.0 - millis(OVERLAP)));
-        // The name of today: a label that may have changed.
-        let repo = connection.read.repository(&repo.full_name).await?;
+        // A name may have passed to another repository: nothing is taken from that one (T9).
+        let today = connection.read.repository(&repo.full_name).await?;
+        if today.key != repo.key {
+            return Err(Missed::Renamed { name: repo.full_name.clone() });
+        }
+        let repo = today;
         let touched = connection.read.touched_since(&repo, since).await?;
         let mut taken = 0;
         for change in touched.changes {

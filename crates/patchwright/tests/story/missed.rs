@@ -63,3 +63,14 @@ async fn j9_a_forge_that_is_away_is_asked_again_from_where_it_was() {
     world.settle().await;
     world.close().await;
 }
+
+#[tokio::test]
+async fn t9_a_repository_that_took_over_a_name_is_not_reconciled() {
+    let world = world().await;
+    world.forge.renames(REPO, "acme/moved");
+    world.forge.repo(REPO);
+    world.forge.opens_change("alice", REPO, "Not ours", "So.", FakeChange::from_branch("mend"));
+    let round = world.reconciles().await;
+    assert_eq!((round.taken, round.failed), (0, 1));
+    world.close().await;
+}
