@@ -53,6 +53,11 @@ pub(crate) async fn push(
     if push.requester.id.is_none() {
         return Ok(Outcome::Refused("it is not known who asked for it".to_owned()));
     }
+    // So may a repository's name: rights there say nothing about this one.
+    if read.repository(&subject.repo.full_name).await?.key != subject.repo.key {
+        let why = format!("{} is another repository by now", subject.repo.full_name);
+        return Ok(Outcome::Refused(why));
+    }
     if !read.permission(&subject.repo, &push.requester).await?.may_write() {
         let why = format!("{} may not write to {}", push.requester.login, subject.repo.full_name);
         return Ok(Outcome::Refused(why));
